@@ -1,0 +1,105 @@
+// Everything a user can set, as plain values. Names follow Megatron's flags (cli.md).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace weft {
+
+struct ModelConfig {
+  std::optional<int> num_layers;  // decoder layers, noop layers included
+  int hidden_size = 0;
+  int ffn_hidden_size = 0;      // dense feed-forward; 0: 4 * hidden_size
+  int num_attention_heads = 0;
+  int num_query_groups = 0;     // kv heads; 0: num_attention_heads
+  int kv_channels = 0;          // head size; 0: hidden_size / num_attention_heads
+  int seq_length = 0;
+  int vocab_size = 0;
+  double rotary_base = 10000.0;
+  double norm_epsilon = 1e-5;
+  double init_method_std = 0.02;
+  int num_experts = 0;          // 0: every layer is dense
+  int moe_router_topk = 2;
+  bool moe_router_pre_softmax = false;  // softmax over all experts, the chosen not renormalised
+  int moe_ffn_hidden_size = 0;  // width of an expert; 0: ffn_hidden_size
+  int moe_shared_expert_intermediate_size = 0;  // 0: none
+  double moe_aux_loss_coeff = 0.0;
+  double moe_z_loss_coeff = 0.0;
+  int first_k_dense_replace = 0;     // the first k layers are dense
+  std::string moe_layer_freq;        // "2": layer i is MoE if i % 2 == 0; or "[0,1,1]"
+  std::string noop_layers;           // "0,31"
+  int mtp_num_layers = 0;
+  bool untie_embeddings_and_output_weights = false;
+};
+
+struct ParallelConfig {
+  int pipeline_model_parallel_size = 1;
+  int expert_model_parallel_size = 1;
+  int tensor_model_parallel_size = 1;
+  std::optional<int> data_parallel_size;  // ranks / (P * TP)
+};
+
+struct ScheduleConfig {
+  std::string schedules_method;  // empty: the default of cli.md; or a name, or FILE.csv
+  bool dualpipev_dw_detach = false;
+  bool moe_fb_overlap = false;
+  std::optional<int> num_microbatches;  // M, per data parallel rank
+  std::optional<int> global_batch_size;
+  std::optional<int> micro_batch_size;
+  std::optional<int> num_virtual_stages_per_pipeline_rank;
+  std::optional<int> num_layers_per_virtual_pipeline_stage;
+  std::optional<int> microbatch_group_size_per_virtual_pipeline_stage;  // default P
+  std::string pipeline_model_parallel_layout;
+  std::optional<int> max_live_chunks;
+  std::string placement;  // looped, v; layout only; empty: what the schedule needs
+  bool overlap_grad_reduce = false;
+  bool overlap_outside_steady = false;
+};
+
+struct TrainConfig {
+  int train_iters = 0;
+  double lr = 3e-4;
+  double min_lr = 0.0;
+  int lr_warmup_iters = 0;
+  std::optional<int> lr_decay_iters;  // default: train_iters
+  double weight_decay = 0.01;
+  double clip_grad = 1.0;
+  double adam_beta1 = 0.9;
+  double adam_beta2 = 0.999;
+  double adam_eps = 1e-8;
+  std::int64_t seed = 1234;
+  std::string params_dtype = "fp32";  // fp32, bf16, fp64
+  std::string data_path;              // prefix of FILE.bin and FILE.idx
+  std::string split = "969,30,1";     // train, validation, test, by documents
+  std::string token_file;
+  std::string save;
+  int save_interval = 0;  // 0: at the end only
+  std::string load;
+  int eval_interval = 0;  // 0: never
+  int eval_iters = 10;
+  std::string metrics;
+  std::string timeline;
+  std::string save_gradients;
+  bool log_digests = false;
+  std::string costs;  // measured costs for weave and for the prediction
+};
+
+struct LaunchConfig {
+  std::optional<int> local_ranks;
+  std::string communicator = "gloo";  // gloo, nccl, threads
+  std::string device = "cpu";         // cpu, cuda
+  int distributed_timeout_seconds = 600;
+  int threads_per_rank = 1;
+};
+
+struct Config {
+  ModelConfig model;
+  ParallelConfig parallel;
+  ScheduleConfig schedule;
+  TrainConfig train;
+  LaunchConfig launch;
+};
+
+}  // namespace weft

@@ -1,0 +1,1 @@
+#include "costs/costs.h"

@@ -1,0 +1,1 @@
+#include "overlap/hand_over.h"

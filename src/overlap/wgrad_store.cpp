@@ -1,0 +1,1 @@
+#include "overlap/wgrad_store.h"

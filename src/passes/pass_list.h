@@ -1,0 +1,24 @@
+// From a schedule to what the runtime executes: the passes in their order.
+//
+//   compute level --verify_order--> lower_transfers --verify_transfers--> lower_steps (weave)
+//                 --verify_steps--> simulate or execute
+#pragma once
+
+#include "layout/layout.h"
+#include "schedule/schedule.h"
+#include "schedule/step.h"
+#include "costs/costs.h"
+
+namespace weft {
+
+struct LowerOptions {
+  bool moe_fb_overlap = false;  // weave; without it every wire is waited for at once
+  bool reduce_gradients = false;  // data parallel size above 1: REDUCE_GRAD after a stage's last W
+  bool forward_only = false;      // evaluation: a schedule of forwards only
+};
+
+// Runs all passes, each followed by its verifier. Throws PlanError with every finding.
+StepPlan lower(const Schedule& compute, const Layout& layout, const Costs& costs,
+               const LowerOptions& options);
+
+}  // namespace weft

@@ -1,0 +1,24 @@
+// A schedule as a plain value: the ordered cells of every pipeline rank.
+#pragma once
+
+#include <vector>
+
+#include "layout/stage_map.h"
+#include "schedule/action.h"
+
+namespace weft {
+
+// Levels of a schedule. Compute: F B I W and pairs only. Transfers: sends, receives and gradient
+// reductions added. Steps: see schedule/step.h.
+struct Schedule {
+  StageMap map;
+  int num_micro_batches = 0;
+  std::vector<std::vector<Cell>> ranks;  // [P], cells in the order in which a rank runs them
+
+  bool operator==(const Schedule&) const = default;
+};
+
+// True if every cell is F, B, I, W or a pair.
+bool is_compute_level(const Schedule& schedule);
+
+}  // namespace weft

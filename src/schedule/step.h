@@ -1,0 +1,118 @@
+// The steps level: what one rank's compute lane executes, in order.
+#pragma once
+
+#include <compare>
+#include <variant>
+#include <vector>
+
+#include "base/ids.h"
+#include "layout/layout.h"
+#include "schedule/action.h"
+
+namespace weft {
+
+// Parts of a stage between two wires. A MoE layer is Attention, SharedExpert (if there is one),
+// Experts, Merge; a dense layer is Attention, Mlp; a noop layer has none.
+//   Attention     norm, attention, residual; in a MoE layer also norm, router, permutation by target
+//   Mlp           norm, dense feed-forward, residual
+//   SharedExpert  runs beside the dispatch wire
+//   Experts       sort by expert, grouped GEMMs, unsort
+//   Merge         unpermute, weight by router probability, add shared expert and residual
+//   Head          final norm, output head, loss
+enum class SegmentKind { Embedding, Attention, Mlp, SharedExpert, Experts, Merge, Head };
+
+// `layer` is the decoder layer, -1 for Embedding and Head.
+struct Segment {
+  SegmentKind kind = SegmentKind::Attention;
+  Stage stage;
+  int layer = -1;
+  MicroBatch micro_batch;
+
+  auto operator<=>(const Segment&) const = default;
+};
+
+// Counts is the exchange of token counts that Dispatch needs; it starts when routing is done.
+// The four all-to-alls run over the expert parallel group. Send and Recv are the two ends of the
+// hand-over between neighbouring stages on different ranks; `stage` is the end's own stage.
+enum class WireKind {
+  Counts,
+  Dispatch,
+  Combine,
+  CombineBackward,
+  DispatchBackward,
+  SendForward,
+  RecvForward,
+  SendBackward,
+  RecvBackward,
+  ReduceGrad,
+};
+
+// `layer` is -1 for Send, Recv and ReduceGrad; ReduceGrad has micro-batch 0.
+struct Wire {
+  WireKind kind = WireKind::Dispatch;
+  Stage stage;
+  int layer = -1;
+  MicroBatch micro_batch;
+
+  auto operator<=>(const Wire&) const = default;
+};
+
+struct RunForward {
+  Segment segment;
+  auto operator<=>(const RunForward&) const = default;
+};
+struct RunDgrad {
+  Segment segment;
+  auto operator<=>(const RunDgrad&) const = default;
+};
+// Drains the weight-gradient store of one segment: its W's are pending from its RunDgrad on.
+// Embedding has no RunDgrad: its W is pending once the gradient of its output is there.
+// Merge has no RunWgrad.
+struct RunWgrad {
+  Segment segment;
+  auto operator<=>(const RunWgrad&) const = default;
+};
+// Never blocks.
+struct StartWire {
+  Wire wire;
+  auto operator<=>(const StartWire&) const = default;
+};
+// Blocks the compute lane until the wire is complete here.
+struct WaitWire {
+  Wire wire;
+  auto operator<=>(const WaitWire&) const = default;
+};
+// Gives back the storage of the wire's source, which no one reads any more. After its WaitWire.
+struct Release {
+  Wire wire;
+  auto operator<=>(const Release&) const = default;
+};
+
+using Step = std::variant<RunForward, RunDgrad, RunWgrad, StartWire, WaitWire, Release>;
+
+// The steps that came from one cell: [first, first + count) of the rank's list. The spans of a rank
+// partition its list.
+struct StepSpan {
+  Cell cell;
+  std::size_t first = 0;
+  std::size_t count = 0;
+
+  bool operator==(const StepSpan&) const = default;
+};
+
+struct RankSteps {
+  std::vector<Step> steps;
+  std::vector<StepSpan> spans;
+
+  bool operator==(const RankSteps&) const = default;
+};
+
+struct StepPlan {
+  Layout layout;
+  int num_micro_batches = 0;
+  std::vector<RankSteps> ranks;  // [P]
+
+  bool operator==(const StepPlan&) const = default;
+};
+
+}  // namespace weft

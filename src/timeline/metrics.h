@@ -1,0 +1,40 @@
+// Numbers read off a timeline, defined in cli.md under "What the times mean".
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "timeline/timeline.h"
+
+namespace weft {
+
+struct RankMetrics {
+  double busy = 0;                   // compute events
+  double idle = 0;                   // end - busy = bubble + exposed_communication
+  double bubble = 0;                 // idle for any reason but data under way
+  double exposed_communication = 0;  // waiting for a wire that all participants have started
+  double all_to_all = 0;             // durations of dispatch, combine and their backwards
+  double all_to_all_exposed = 0;
+  double all_to_all_steady = 0;          // durations of those started in the steady phase
+  double all_to_all_exposed_steady = 0;  // exposed part of those started in the steady phase
+  double counts_exposed = 0;
+  double p2p_exposed = 0;
+  double reduce_exposed = 0;
+};
+
+struct TimelineMetrics {
+  double makespan = 0;
+  std::vector<RankMetrics> ranks;  // as the timeline's ranks
+  // 1 - (sum of exposed) / (sum of durations) over all ranks; empty if there was no all-to-all.
+  std::optional<double> all_to_all_hidden_steady;
+  std::optional<double> all_to_all_hidden_outside;
+};
+
+TimelineMetrics measure(const Timeline& timeline);
+
+// Sets steady_start and steady_end of a rank from its events, where `spans` says which steps came
+// from a pair (steps level) or the labels are cells (compute level, spans empty).
+void mark_steady(RankTimeline& rank, const std::vector<StepSpan>& spans,
+                 const std::vector<Step>& steps);
+
+}  // namespace weft
