@@ -20,7 +20,7 @@ struct RankContext {
   HandOver* hand_over = nullptr;
   WgradStore* wgrads = nullptr;
   // Sums the gradients of one stage over data parallel replicas; started at StartWire{ReduceGrad}.
-  std::function<void(Stage)> reduce_gradients;
+  std::function<WorkPtr(Stage)> reduce_gradients;
   at::Tensor hidden_like;  // an empty [T, H] whose options a received hand-over gets
 };
 

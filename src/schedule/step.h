@@ -19,9 +19,10 @@ namespace weft {
 //   Experts       sort by expert, grouped GEMMs, unsort
 //   Merge         unpermute, weight by router probability, add shared expert and residual
 //   Head          final norm, output head, loss
-enum class SegmentKind { Embedding, Attention, Mlp, SharedExpert, Experts, Merge, Head };
+//   Identity      the whole of a stage that holds nothing else (no layer, or noop layers only)
+enum class SegmentKind { Embedding, Attention, Mlp, SharedExpert, Experts, Merge, Head, Identity };
 
-// `layer` is the decoder layer, -1 for Embedding and Head.
+// `layer` is the decoder layer, -1 for Embedding, Head and Identity.
 struct Segment {
   SegmentKind kind = SegmentKind::Attention;
   Stage stage;
@@ -67,7 +68,7 @@ struct RunDgrad {
 };
 // Drains the weight-gradient store of one segment: its W's are pending from its RunDgrad on.
 // Embedding has no RunDgrad: its W is pending once the gradient of its output is there.
-// Merge has no RunWgrad.
+// Merge and Identity have no RunWgrad.
 struct RunWgrad {
   Segment segment;
   auto operator<=>(const RunWgrad&) const = default;
