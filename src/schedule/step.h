@@ -48,6 +48,12 @@ enum class WireKind {
   ReduceGrad,
 };
 
+// Dispatch, combine and their backwards; Counts is not one of them.
+constexpr bool is_all_to_all(WireKind kind) {
+  return kind == WireKind::Dispatch || kind == WireKind::Combine ||
+         kind == WireKind::CombineBackward || kind == WireKind::DispatchBackward;
+}
+
 // `layer` is -1 for Send, Recv and ReduceGrad; ReduceGrad has micro-batch 0.
 struct Wire {
   WireKind kind = WireKind::Dispatch;
