@@ -1,0 +1,40 @@
+#include "base/numbers.h"
+
+#include <charconv>
+#include <cmath>
+
+namespace weft {
+namespace {
+
+// from_chars takes no plus sign.
+std::string_view without_plus(std::string_view text) {
+  if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
+  return text;
+}
+
+template <class T>
+std::optional<T> parse(std::string_view text) {
+  text = without_plus(text);
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+std::string print_double(double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
+  char buffer[32];
+  const auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, value);
+  std::string text(buffer, end);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return text;
+}
+
+std::optional<double> parse_double(std::string_view text) { return parse<double>(text); }
+
+std::optional<std::int64_t> parse_int64(std::string_view text) { return parse<std::int64_t>(text); }
+
+}  // namespace weft

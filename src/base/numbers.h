@@ -1,0 +1,20 @@
+// Numbers to text and back without loss.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace weft {
+
+// The shortest text that reads back as the same bits; a whole number keeps a `.0`, so that it reads
+// as a float everywhere (`66.0`, `0.0003`, `1e-05`). `nan`, `inf` and `-inf` for what is not finite.
+std::string print_double(double value);
+
+// The whole text as a decimal number; a leading `+` is allowed, blanks are not. Empty if it is no
+// number or does not fit.
+std::optional<double> parse_double(std::string_view text);
+std::optional<std::int64_t> parse_int64(std::string_view text);
+
+}  // namespace weft
