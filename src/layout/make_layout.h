@@ -1,7 +1,6 @@
 // From flags to which stage holds which layers.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "config/config.h"
@@ -11,20 +10,18 @@ namespace weft {
 
 // P from the config; chunks per rank: 2 under V, else as --pipeline-model-parallel-layout,
 // --num-virtual-stages-per-pipeline-rank or --num-layers-per-virtual-pipeline-stage say, else 1.
-// Throws UserError naming the flag.
+// Layers that do not fill the last round of stages still get it: 10 layers on 2 ranks with 2 layers
+// a stage are 3 chunks a rank. Throws UserError with all that is wrong, naming the flags.
 StageMap make_stage_map(const Config& config, Placement placement);
 
-// The layout string if there is one, else --num-layers spread over the stages: where they do not
-// divide, the last stages but the one with the loss hold one more, then the first, the last one at
-// the end. Without both, one layer a stage. MTP layers sit with the loss. Throws UserError with all
+// The layout string if there is one, else --num-layers by split_layers; without both, one layer a
+// stage. MTP layers sit with the loss, unless the string says otherwise. Throws UserError with all
 // that is wrong, naming the flags.
 Layout make_layout(const Config& config, const StageMap& map);
 
-// Decoder layers per stage of the uniform split. Sums to num_layers.
+// Decoder layers per stage of the uniform split. Where it does not come out even, the stages before
+// the last one hold one more each, from the back: a late stage keeps fewer micro-batches alive.
+// Then the first stage, which has the embedding, and at the very end the one with the loss.
 std::vector<int> split_layers(int num_layers, int num_stages);
-
-// [num_layers] from --num-experts, --first-k-dense-replace, --moe-layer-freq (`2`, `[0,1,1]`,
-// `([0]*1+[1]*3)*2`) and --noop-layers. Throws UserError naming the flag.
-std::vector<LayerKind> make_layer_kinds(const ModelConfig& model, int num_layers);
 
 }  // namespace weft

@@ -1,0 +1,200 @@
+#include "layout/make_layout.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+#include "layout/layer_kinds.h"
+#include "layout/layout_string.h"
+
+namespace weft {
+namespace {
+
+constexpr const char* kLayoutFlag = "--pipeline-model-parallel-layout";
+constexpr const char* kVirtualStagesFlag = "--num-virtual-stages-per-pipeline-rank";
+constexpr const char* kLayersPerStageFlag = "--num-layers-per-virtual-pipeline-stage";
+
+std::string with_value(const char* flag, int value) {
+  return std::string(flag) + " " + std::to_string(value);
+}
+
+std::string ranks_text(int num_ranks) {
+  return std::to_string(num_ranks) + (num_ranks == 1 ? " pipeline rank" : " pipeline ranks");
+}
+
+void require_at_least_one(const char* flag, int value, std::vector<Violation>& violations) {
+  if (value >= 1) return;
+  violations.push_back({"at-least-one", with_value(flag, value), "has to be 1 or more"});
+}
+
+// Virtual pipeline flags exclude a layout string, a V, and each other.
+void check_virtual_flags(const ScheduleConfig& schedule, Placement placement,
+                         std::vector<Violation>& violations) {
+  std::vector<std::string> given;
+  if (const auto v = schedule.num_virtual_stages_per_pipeline_rank) {
+    require_at_least_one(kVirtualStagesFlag, *v, violations);
+    given.push_back(with_value(kVirtualStagesFlag, *v));
+  }
+  if (const auto n = schedule.num_layers_per_virtual_pipeline_stage) {
+    require_at_least_one(kLayersPerStageFlag, *n, violations);
+    given.push_back(with_value(kLayersPerStageFlag, *n));
+  }
+  for (const std::string& flag : given) {
+    if (placement == Placement::V) {
+      violations.push_back(
+          {"v-no-virtual-pipeline", flag, "the V fixes two chunks a rank; leave the flag out"});
+    }
+    if (!schedule.pipeline_model_parallel_layout.empty()) {
+      violations.push_back({"layout-no-virtual-pipeline", flag,
+                            std::string(kLayoutFlag) + " says how many stages there are; leave "
+                                                       "one of the two out"});
+    }
+  }
+  if (given.size() == 2) {
+    violations.push_back({"one-virtual-pipeline-flag", given[0] + " with " + given[1],
+                          "both say how many stages there are; leave one out"});
+  }
+}
+
+int chunks_of_layout_string(const std::string& text, int num_ranks, Placement placement,
+                            std::vector<Violation>& violations) {
+  const int num_stages = static_cast<int>(parse_layout_string(text).size());
+  const std::string found =
+      std::string(kLayoutFlag) + " with " + std::to_string(num_stages) + " stages";
+  if (placement == Placement::V && num_stages != 2 * num_ranks) {
+    violations.push_back({"layout-v-stages", found,
+                          "a V on " + ranks_text(num_ranks) + " has exactly " +
+                              std::to_string(2 * num_ranks)});
+  } else if (num_stages % num_ranks != 0) {
+    violations.push_back({"layout-stages-divide", found,
+                          "has to be a multiple of --pipeline-model-parallel-size, " +
+                              std::to_string(num_ranks)});
+  }
+  return std::max(1, num_stages / num_ranks);
+}
+
+int chunks_per_rank(const Config& config, Placement placement,
+                    std::vector<Violation>& violations) {
+  const ScheduleConfig& schedule = config.schedule;
+  const int num_ranks = config.parallel.pipeline_model_parallel_size;
+  if (!schedule.pipeline_model_parallel_layout.empty()) {
+    return chunks_of_layout_string(schedule.pipeline_model_parallel_layout, num_ranks, placement,
+                                   violations);
+  }
+  if (placement == Placement::V) return 2;
+  if (const auto v = schedule.num_virtual_stages_per_pipeline_rank) return *v;
+  const auto layers_per_stage = schedule.num_layers_per_virtual_pipeline_stage;
+  if (!layers_per_stage) return 1;
+  if (!config.model.num_layers) {
+    violations.push_back({"layers-per-stage-needs-layers",
+                          with_value(kLayersPerStageFlag, *layers_per_stage),
+                          "how many stages that makes depends on --num-layers, which is missing"});
+    return 1;
+  }
+  const std::int64_t per_round = std::int64_t{*layers_per_stage} * num_ranks;
+  return static_cast<int>(std::max<std::int64_t>(
+      1, (*config.model.num_layers + per_round - 1) / per_round));
+}
+
+std::vector<StageLayers> uniform_stages(int num_layers, int mtp_layers, int num_stages) {
+  std::vector<StageLayers> stages(num_stages);
+  const std::vector<int> counts = split_layers(num_layers, num_stages);
+  int layer = 0;
+  for (int s = 0; s < num_stages; ++s) {
+    for (int i = 0; i < counts[s]; ++i) stages[s].decoder_layers.push_back(layer++);
+  }
+  for (int i = 0; i < mtp_layers; ++i) stages.back().mtp_layers.push_back(i);
+  stages.front().embedding = true;
+  stages.back().loss = true;
+  return stages;
+}
+
+int count_layers(const std::vector<StageLayers>& stages,
+                 std::vector<int> StageLayers::*layers_of_stage) {
+  int count = 0;
+  for (const StageLayers& stage : stages) {
+    count += static_cast<int>((stage.*layers_of_stage).size());
+  }
+  return count;
+}
+
+// A string given alone says how many layers there are; beside --num-layers it has to agree with it
+// and with --mtp-num-layers.
+void check_counts(const ModelConfig& model, const std::vector<StageLayers>& stages,
+                  std::vector<Violation>& violations) {
+  const int decoder = count_layers(stages, &StageLayers::decoder_layers);
+  const int mtp = count_layers(stages, &StageLayers::mtp_layers);
+  if (model.num_layers && *model.num_layers != decoder) {
+    violations.push_back({"layout-num-layers",
+                          std::string(kLayoutFlag) + " with " + std::to_string(decoder) +
+                              " decoder layers",
+                          "--num-layers says " + std::to_string(*model.num_layers) +
+                              "; noop layers count too"});
+  }
+  const bool says_mtp = model.num_layers.has_value() || model.mtp_num_layers > 0;
+  if (says_mtp && model.mtp_num_layers != mtp) {
+    violations.push_back({"layout-mtp-num-layers",
+                          std::string(kLayoutFlag) + " with " + std::to_string(mtp) +
+                              " MTP layers",
+                          "--mtp-num-layers says " + std::to_string(model.mtp_num_layers)});
+  }
+}
+
+}  // namespace
+
+StageMap make_stage_map(const Config& config, Placement placement) {
+  std::vector<Violation> violations;
+  const int num_ranks = config.parallel.pipeline_model_parallel_size;
+  require_at_least_one("--pipeline-model-parallel-size", num_ranks, violations);
+  check_virtual_flags(config.schedule, placement, violations);
+  if (!violations.empty()) throw UserError(std::move(violations));
+  const int chunks = chunks_per_rank(config, placement, violations);
+  if (!violations.empty()) throw UserError(std::move(violations));
+  return {num_ranks, chunks, placement};
+}
+
+Layout make_layout(const Config& config, const StageMap& map) {
+  const ModelConfig& model = config.model;
+  std::vector<Violation> violations;
+  if (model.num_layers) require_at_least_one("--num-layers", *model.num_layers, violations);
+  if (model.mtp_num_layers < 0) {
+    violations.push_back({"mtp-num-layers", with_value("--mtp-num-layers", model.mtp_num_layers),
+                          "has to be 0 or more"});
+  }
+  if (!violations.empty()) throw UserError(std::move(violations));
+
+  Layout layout{map, {}, {}, false};
+  const std::string& text = config.schedule.pipeline_model_parallel_layout;
+  if (text.empty()) {
+    layout.stages = uniform_stages(model.num_layers.value_or(map.num_stages()),
+                                   model.mtp_num_layers, map.num_stages());
+  } else {
+    layout.stages = parse_layout_string(text);
+    chunks_of_layout_string(text, map.num_ranks, map.placement, violations);
+    if (violations.empty() && static_cast<int>(layout.stages.size()) != map.num_stages()) {
+      violations.push_back({"layout-schedule-stages",
+                            std::string(kLayoutFlag) + " with " +
+                                std::to_string(layout.stages.size()) + " stages",
+                            "the schedule has " + std::to_string(map.num_stages())});
+    }
+    check_counts(model, layout.stages, violations);
+  }
+  layout.layer_kinds = make_layer_kinds(
+      model, count_layers(layout.stages, &StageLayers::decoder_layers), violations);
+  layout.shared_expert = model.num_experts > 0 && model.moe_shared_expert_intermediate_size > 0;
+  if (!violations.empty()) throw UserError(std::move(violations));
+  return layout;
+}
+
+std::vector<int> split_layers(int num_layers, int num_stages) {
+  weft_assert(num_layers >= 0 && num_stages >= 1, "layers to split and stages to hold them");
+  std::vector<int> counts(num_stages, num_layers / num_stages);
+  int left = num_layers % num_stages;
+  for (int s = num_stages - 2; s >= 1 && left > 0; --s, --left) ++counts[s];
+  // Fewer are left than stages, so at most the first one is still to be served.
+  if (left > 0) ++counts.front();
+  return counts;
+}
+
+}  // namespace weft
