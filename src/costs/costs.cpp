@@ -1,1 +1,142 @@
 #include "costs/costs.h"
+
+#include "schedule/text.h"
+
+namespace weft {
+namespace {
+
+// The wire that lasts as long as this one: the same bytes the other way, or its other end.
+std::optional<WireKind> mirror_of(WireKind kind) {
+  switch (kind) {
+    case WireKind::Dispatch:
+      return WireKind::DispatchBackward;
+    case WireKind::DispatchBackward:
+      return WireKind::Dispatch;
+    case WireKind::Combine:
+      return WireKind::CombineBackward;
+    case WireKind::CombineBackward:
+      return WireKind::Combine;
+    case WireKind::SendForward:
+      return WireKind::RecvForward;
+    case WireKind::RecvForward:
+      return WireKind::SendForward;
+    case WireKind::SendBackward:
+      return WireKind::RecvBackward;
+    case WireKind::RecvBackward:
+      return WireKind::SendBackward;
+    case WireKind::Counts:
+    case WireKind::ReduceGrad:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+// The other pair of mirrors that carries as many bytes.
+std::optional<WireKind> twin_of(WireKind kind) {
+  switch (kind) {
+    case WireKind::Dispatch:
+    case WireKind::DispatchBackward:
+      return WireKind::Combine;
+    case WireKind::Combine:
+    case WireKind::CombineBackward:
+      return WireKind::Dispatch;
+    case WireKind::SendForward:
+    case WireKind::RecvForward:
+      return WireKind::SendBackward;
+    case WireKind::SendBackward:
+    case WireKind::RecvBackward:
+      return WireKind::SendForward;
+    case WireKind::Counts:
+    case WireKind::ReduceGrad:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+bool is_hand_over(WireKind kind) { return mirror_of(kind).has_value() && !is_all_to_all(kind); }
+
+}  // namespace
+
+SegmentKey normalised(SegmentKey key) {
+  switch (key.kind) {
+    case SegmentKind::Attention:
+      return key;
+    case SegmentKind::SharedExpert:
+    case SegmentKind::Experts:
+    case SegmentKind::Merge:
+      return {key.kind, true};
+    case SegmentKind::Embedding:
+    case SegmentKind::Mlp:
+    case SegmentKind::Head:
+    case SegmentKind::Identity:
+      return {key.kind, false};
+  }
+  return key;
+}
+
+SegmentKey key_of(const Layout& layout, const Segment& segment) {
+  const auto layer = static_cast<std::size_t>(segment.layer);
+  const bool moe = segment.layer >= 0 && layer < layout.layer_kinds.size() &&
+                   layout.layer_kinds[layer] == LayerKind::Moe;
+  return normalised({segment.kind, moe});
+}
+
+const StageCost& Costs::of_stage(Stage s) const {
+  const auto found = stages.find(s.value);
+  return found == stages.end() ? stage : found->second;
+}
+
+const SegmentCost& Costs::of_segment(SegmentKey key) const {
+  static const SegmentCost kNothing{0, 0, 0};
+  const auto& table = segments.empty() ? default_costs().segments : segments;
+  const auto found = table.find(normalised(key));
+  return found == table.end() ? kNothing : found->second;
+}
+
+double Costs::of_wire(WireKind kind) const {
+  const auto& table = wires.empty() ? default_costs().wires : wires;
+  const auto named = [&table](std::optional<WireKind> other) -> std::optional<double> {
+    const auto found = other ? table.find(*other) : table.end();
+    return found == table.end() ? std::nullopt : std::optional(found->second);
+  };
+  if (const auto cost = named(kind)) return *cost;
+  if (const auto cost = named(mirror_of(kind))) return *cost;
+  if (const auto twin = twin_of(kind)) {
+    if (const auto cost = named(*twin)) return *cost;
+    if (const auto cost = named(mirror_of(*twin))) return *cost;
+  }
+  return is_hand_over(kind) ? p2p : 0;
+}
+
+const Costs& default_costs() {
+  static const Costs kCosts = [] {
+    Costs costs;
+    costs.segments = {
+        {{SegmentKind::Embedding, false}, {0.05, 0, 0.05}},
+        {{SegmentKind::Attention, false}, {1, 1, 0.75}},
+        {{SegmentKind::Attention, true}, {1, 1, 0.75}},
+        {{SegmentKind::Mlp, false}, {1, 1, 1}},
+        {{SegmentKind::SharedExpert, true}, {0.25, 0.25, 0.25}},
+        {{SegmentKind::Experts, true}, {1, 1, 1}},
+        {{SegmentKind::Merge, true}, {0.1, 0.1, 0}},
+        {{SegmentKind::Head, false}, {0.5, 0.5, 0.5}},
+        {{SegmentKind::Identity, false}, {0, 0, 0}},
+    };
+    costs.wires = {
+        {WireKind::Counts, 0.02},          {WireKind::Dispatch, 0.5},
+        {WireKind::Combine, 0.5},          {WireKind::CombineBackward, 0.5},
+        {WireKind::DispatchBackward, 0.5}, {WireKind::SendForward, 0.2},
+        {WireKind::RecvForward, 0.2},      {WireKind::SendBackward, 0.2},
+        {WireKind::RecvBackward, 0.2},     {WireKind::ReduceGrad, 1},
+    };
+    return costs;
+  }();
+  return kCosts;
+}
+
+std::string name_of(SegmentKey key) {
+  const bool moe_attention = key.kind == SegmentKind::Attention && key.moe;
+  return (moe_attention ? "moe_" : "") + std::string(segment_name(key.kind));
+}
+
+}  // namespace weft

@@ -30,10 +30,12 @@ struct TimelineMetrics {
   std::optional<double> all_to_all_hidden_outside;
 };
 
+// A wire belongs to the steady phase if this rank started it there. A wait counts against the event
+// of the same wire on its rank (the n-th wait of a wire against its n-th event).
 TimelineMetrics measure(const Timeline& timeline);
 
-// Sets steady_start and steady_end of a rank from its events, where `spans` says which steps came
-// from a pair (steps level) or the labels are cells (compute level, spans empty).
+// Sets steady_start and steady_end of a rank from its compute events, where `spans` says which
+// steps came from a pair (steps level) or the labels are cells (compute level, spans empty).
 void mark_steady(RankTimeline& rank, const std::vector<StepSpan>& spans,
                  const std::vector<Step>& steps);
 

@@ -1,0 +1,236 @@
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <vector>
+
+#include "base/error.h"
+#include "costs/costs.h"
+#include "schedule/text.h"
+
+namespace weft {
+namespace {
+
+const std::vector<SegmentKey>& all_segments() {
+  static const std::vector<SegmentKey> kKeys = {
+      {SegmentKind::Embedding, false},   {SegmentKind::Attention, false},
+      {SegmentKind::Attention, true},    {SegmentKind::Mlp, false},
+      {SegmentKind::SharedExpert, true}, {SegmentKind::Experts, true},
+      {SegmentKind::Merge, true},        {SegmentKind::Head, false},
+      {SegmentKind::Identity, false}};
+  return kKeys;
+}
+
+const std::vector<WireKind>& all_wires() {
+  static const std::vector<WireKind> kKinds = {
+      WireKind::Counts,          WireKind::Dispatch,         WireKind::Combine,
+      WireKind::CombineBackward, WireKind::DispatchBackward, WireKind::SendForward,
+      WireKind::RecvForward,     WireKind::SendBackward,     WireKind::RecvBackward,
+      WireKind::ReduceGrad};
+  return kKinds;
+}
+
+std::string name_of(WireKind kind) { return std::string(wire_name(kind)); }
+
+template <class T>
+std::string joined_names(const std::vector<T>& values) {
+  std::string names;
+  for (const T& value : values) names += (names.empty() ? "" : ", ") + name_of(value);
+  return names;
+}
+
+// Walks a parsed file, gathering every violation before it throws.
+class Reader {
+ public:
+  explicit Reader(std::string source) : source_(std::move(source)) {}
+
+  Costs read(const toml::table& root) {
+    Costs costs;
+    for (const auto& [key, node] : root) {
+      const std::string name(key.str());
+      if (name == "unit") {
+        read_unit(node, costs.unit);
+      } else if (name == "p2p") {
+        read_number(name, node, costs.p2p);
+      } else if (name == "pair") {
+        double pair = 0;
+        if (read_number(name, node, pair)) costs.pair = pair;
+      } else if (name == "stage") {
+        read_three(name, node, costs.stage);
+      } else if (name == "stages") {
+        read_stages(node, costs);
+      } else if (name == "segments") {
+        read_segments(node, costs);
+      } else if (name == "wires") {
+        read_wires(node, costs);
+      } else {
+        unknown(name, node, "unit, p2p, pair, stage, stages, segments, wires");
+      }
+    }
+    if (!violations_.empty()) throw UserError(violations_);
+    return costs;
+  }
+
+ private:
+  void wrong(const std::string& key, const toml::node& node, const std::string& message) {
+    std::ostringstream value;
+    node.visit([&value](const auto& n) { value << n; });
+    violations_.push_back(
+        {"costs-file",
+         fmt::format("{}:{}: {} = {}", source_, node.source().begin.line, key, value.str()),
+         message});
+  }
+
+  void unknown(const std::string& key, const toml::node& node, const std::string& names) {
+    wrong(key, node, "no such key; the keys here are " + names);
+  }
+
+  void read_unit(const toml::node& node, std::string& unit) {
+    const auto* text = node.as_string();
+    if (text == nullptr || text->get().empty()) {
+      wrong("unit", node, "must be a text such as \"ms\"");
+    } else {
+      unit = text->get();
+    }
+  }
+
+  bool read_number(const std::string& key, const toml::node& node, double& value) {
+    const auto number = node.is_number() ? node.value<double>() : std::nullopt;
+    if (!number || !std::isfinite(*number) || *number < 0) {
+      wrong(key, node, "must be a number of 0 or more");
+      return false;
+    }
+    value = *number;
+    return true;
+  }
+
+  const toml::table* table_at(const std::string& key, const toml::node& node) {
+    if (!node.is_table()) wrong(key, node, "must be a table");
+    return node.as_table();
+  }
+
+  // StageCost or SegmentCost; what is not given keeps its default of 1.
+  template <class Three>
+  void read_three(const std::string& key, const toml::node& node, Three& cost) {
+    const toml::table* table = table_at(key, node);
+    if (table == nullptr) return;
+    for (const auto& [part, value] : *table) {
+      const std::string name = key + "." + std::string(part.str());
+      if (part.str() == "forward") {
+        read_number(name, value, cost.forward);
+      } else if (part.str() == "dgrad") {
+        read_number(name, value, cost.dgrad);
+      } else if (part.str() == "wgrad") {
+        read_number(name, value, cost.wgrad);
+      } else {
+        unknown(name, value, "forward, dgrad, wgrad");
+      }
+    }
+  }
+
+  void read_stages(const toml::node& node, Costs& costs) {
+    const toml::table* table = table_at("stages", node);
+    if (table == nullptr) return;
+    for (const auto& [key, value] : *table) {
+      const std::string_view text = key.str();
+      int stage = -1;
+      const auto end = text.data() + text.size();
+      const auto parsed = std::from_chars(text.data(), end, stage);
+      const std::string name = "stages." + std::string(text);
+      if (parsed.ec != std::errc() || parsed.ptr != end || stage < 0) {
+        wrong(name, value, "stages are numbers from 0");
+      } else {
+        read_three(name, value, costs.stages.try_emplace(stage, costs.stage).first->second);
+      }
+    }
+  }
+
+  void read_segments(const toml::node& node, Costs& costs) {
+    const toml::table* table = table_at("segments", node);
+    if (table == nullptr) return;
+    for (const auto& [key, value] : *table) {
+      const std::string name = "segments." + std::string(key.str());
+      bool known = false;
+      for (const SegmentKey& segment : all_segments()) {
+        if (key.str() != name_of(segment)) continue;
+        known = true;
+        read_three(name, value, costs.segments[segment]);
+      }
+      if (!known) unknown(name, value, joined_names(all_segments()));
+    }
+  }
+
+  void read_wires(const toml::node& node, Costs& costs) {
+    const toml::table* table = table_at("wires", node);
+    if (table == nullptr) return;
+    for (const auto& [key, value] : *table) {
+      const std::string name = "wires." + std::string(key.str());
+      bool known = false;
+      for (const WireKind kind : all_wires()) {
+        if (key.str() != name_of(kind)) continue;
+        known = true;
+        read_number(name, value, costs.wires[kind]);
+      }
+      if (!known) unknown(name, value, joined_names(all_wires()));
+    }
+  }
+
+  std::string source_;
+  std::vector<Violation> violations_;
+};
+
+template <class Three>
+std::string print_three(const Three& cost) {
+  return fmt::format("{{ forward = {}, dgrad = {}, wgrad = {} }}", cost.forward, cost.dgrad,
+                     cost.wgrad);
+}
+
+std::string quoted(const std::string& text) {
+  std::ostringstream out;
+  out << toml::value<std::string>(text);
+  return out.str();
+}
+
+}  // namespace
+
+Costs parse_costs(std::string_view text, const std::string& source) {
+  try {
+    return Reader(source).read(toml::parse(text, source));
+  } catch (const toml::parse_error& error) {
+    throw UserError(Violation{"costs-file", fmt::format("{}:{}", source, error.source().begin.line),
+                              fmt::format("not TOML: {}", error.description())});
+  }
+}
+
+Costs read_costs(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    throw UserError(Violation{"costs-file", "--costs " + path, "the file cannot be opened"});
+  }
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  return parse_costs(text, path);
+}
+
+std::string print_costs(const Costs& costs) {
+  std::string out = fmt::format("unit = {}\np2p = {}\n", quoted(costs.unit), costs.p2p);
+  if (costs.pair) out += fmt::format("pair = {}\n", *costs.pair);
+  out += fmt::format("stage = {}\n", print_three(costs.stage));
+  if (!costs.stages.empty()) out += "\n[stages]\n";
+  for (const auto& [stage, cost] : costs.stages) {
+    out += fmt::format("{} = {}\n", stage, print_three(cost));
+  }
+  if (!costs.segments.empty()) out += "\n[segments]\n";
+  for (const auto& [key, cost] : costs.segments) {
+    out += fmt::format("{} = {}\n", name_of(key), print_three(cost));
+  }
+  if (!costs.wires.empty()) out += "\n[wires]\n";
+  for (const auto& [kind, cost] : costs.wires) out += fmt::format("{} = {}\n", name_of(kind), cost);
+  return out;
+}
+
+}  // namespace weft

@@ -1,0 +1,17 @@
+// Costs read off what was measured, so that later steps can be predicted from the first ones.
+#pragma once
+
+#include <vector>
+
+#include "costs/costs.h"
+#include "layout/layout.h"
+#include "timeline/timeline.h"
+
+namespace weft {
+
+// Means over all steps-level timelines (one per step, merged) and ranks: of each segment's forward,
+// dgrad and wgrad, and of each wire from its last participant's start to its end. A part or a wire
+// that never ran is left out (0, or as Costs::of_wire). The unit is the first timeline's.
+Costs costs_from_timelines(const std::vector<Timeline>& timelines, const Layout& layout);
+
+}  // namespace weft
