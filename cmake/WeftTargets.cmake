@@ -1,13 +1,10 @@
 # Targets of the two halves. A source of the plan half cannot see LibTorch: its include path is not
 # there.
 
-# Links with mold where it is found: the training half's link time falls by seconds.
-find_program(WEFT_MOLD mold)
-if(WEFT_MOLD)
-  add_link_options(-fuse-ld=mold)
-endif()
-
 set(WEFT_WARNINGS -Wall -Wextra -Wshadow -Wnon-virtual-dtor)
+if(WEFT_WERROR)
+  list(APPEND WEFT_WARNINGS -Werror)
+endif()
 
 # weft_plan_library(name SOURCES ... LINK ...): a folder of the plan half as target weft_<name>.
 function(weft_plan_library name)
@@ -27,32 +24,78 @@ function(weft_train_library name)
   weft_see_torch(weft_${name})
 endfunction()
 
-function(weft_see_torch target)
+# The wheel's fmt comes before Debian's and must not be linked against it.
+function(weft_use_torch target)
   target_link_libraries(${target} PUBLIC ${TORCH_LIBRARIES})
   target_include_directories(${target} SYSTEM PUBLIC ${TORCH_INCLUDE_DIRS})
   target_compile_definitions(${target} PRIVATE FMT_HEADER_ONLY)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    # Lets ccache see which precompiled header a source used.
+    target_compile_options(${target} PRIVATE -fpch-preprocess)
+  endif()
+endfunction()
+
+function(weft_see_torch target)
+  weft_use_torch(${target})
   if(NOT TARGET weft_torch_pch)
-    file(WRITE ${CMAKE_BINARY_DIR}/weft_torch_pch.cpp "")
-    add_library(weft_torch_pch OBJECT ${CMAKE_BINARY_DIR}/weft_torch_pch.cpp)
-    target_link_libraries(weft_torch_pch PUBLIC ${TORCH_LIBRARIES})
-    target_include_directories(weft_torch_pch SYSTEM PUBLIC ${TORCH_INCLUDE_DIRS})
-    target_compile_definitions(weft_torch_pch PRIVATE FMT_HEADER_ONLY)
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/weft_torch_pch.cpp CONTENT "")
+    add_library(weft_torch_pch OBJECT ${PROJECT_BINARY_DIR}/weft_torch_pch.cpp)
     target_compile_options(weft_torch_pch PRIVATE ${WEFT_WARNINGS})
+    weft_use_torch(weft_torch_pch)
     target_precompile_headers(weft_torch_pch PRIVATE ${WEFT_TORCH_HEADERS})
   endif()
   target_precompile_headers(${target} REUSE_FROM weft_torch_pch)
 endfunction()
 
-# weft_test(name SOURCES ... LINK ... [TORCH]): one GoogleTest program, its cases in CTest.
+# weft_test(name SOURCES ... LINK ... [TORCH] [SLOW] [TIMEOUT seconds] [PROCESSORS n]): one
+# GoogleTest program. LibTorch takes a third of a second to load, so a program that sees it is one
+# test of CTest; of any other each case is one. `make sanitize` leaves out what is SLOW.
 function(weft_test name)
-  cmake_parse_arguments(ARG "TORCH" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "TORCH;SLOW" "TIMEOUT;PROCESSORS" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_compile_options(${name} PRIVATE ${WEFT_WARNINGS})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gmock GTest::gtest GTest::gtest_main)
+
+  set(timeout 300)
+  if(ARG_TIMEOUT)
+    set(timeout ${ARG_TIMEOUT})
+  endif()
+  if(WEFT_SANITIZE)
+    math(EXPR timeout "${timeout} * 4")
+  endif()
+  set(properties TIMEOUT ${timeout} LABELS fast)
+  if(ARG_SLOW)
+    set(properties TIMEOUT ${timeout} LABELS slow)
+  endif()
+  if(ARG_PROCESSORS)
+    list(APPEND properties PROCESSORS ${ARG_PROCESSORS})
+  endif()
+
+  if(ARG_TORCH)
+    weft_see_torch(${name})
+    add_test(NAME ${name} COMMAND ${name})
+    # One thread a process: tests run side by side.
+    set(environment OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 ${WEFT_SANITIZE_ENVIRONMENT})
+    set_tests_properties(${name} PROPERTIES ${properties} ENVIRONMENT "${environment}")
+  else()
+    if(WEFT_SANITIZE)
+      list(APPEND properties ENVIRONMENT ${WEFT_SANITIZE_ENVIRONMENT})
+    endif()
+    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
+  endif()
+endfunction()
+
+# weft_bench(name SOURCES ... LINK ... [TORCH]): a program of bench/, run in turn by `make bench`.
+function(weft_bench name)
+  cmake_parse_arguments(ARG "TORCH" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_compile_options(${name} PRIVATE ${WEFT_WARNINGS})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/bench)
+  target_link_libraries(${name} PRIVATE ${ARG_LINK})
   if(ARG_TORCH)
     weft_see_torch(${name})
   endif()
-  include(GoogleTest)
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
+  add_custom_target(run_${name} COMMAND ${name} USES_TERMINAL)
+  add_dependencies(run_benchmarks run_${name})
 endfunction()
