@@ -1,0 +1,71 @@
+#include "train/metrics_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "base/error.h"
+#include "train/files.h"
+
+namespace weft {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json value_or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
+
+[[noreturn]] void fail(const char* what, const std::string& path) {
+  throw RuntimeFault(std::string(what) + " " + path + ": " +
+                     std::system_category().message(errno));
+}
+
+}  // namespace
+
+std::string print_metrics(const StepMetrics& m) {
+  Json line = {{"step", m.step},
+               {"loss", m.loss},
+               {"aux_loss", m.aux_loss},
+               {"mtp_loss", m.mtp_loss},
+               {"grad_norm", m.grad_norm},
+               {"learning_rate", m.learning_rate},
+               {"tokens", m.tokens},
+               {"step_ms", m.step_ms},
+               {"tokens_per_second", m.tokens_per_second},
+               {"all_to_all_ms", m.all_to_all_ms},
+               {"all_to_all_exposed_ms", m.all_to_all_exposed_ms},
+               {"all_to_all_hidden_steady", value_or_null(m.all_to_all_hidden_steady)},
+               {"all_to_all_hidden_outside", value_or_null(m.all_to_all_hidden_outside)},
+               {"counts_exposed_ms", m.counts_exposed_ms},
+               {"p2p_exposed_ms", m.p2p_exposed_ms},
+               {"bubble_ms", m.bubble_ms},
+               {"peak_activation_bytes", m.peak_activation_bytes},
+               {"peak_live_chunks", m.peak_live_chunks},
+               {"max_pending_wgrads", m.max_pending_wgrads}};
+  if (m.gradient_digest) line["gradient_digest"] = to_hex(*m.gradient_digest);
+  if (m.parameter_digest) line["parameter_digest"] = to_hex(*m.parameter_digest);
+  if (m.validation_loss) line["validation_loss"] = *m.validation_loss;
+  return line.dump();
+}
+
+MetricsFile::MetricsFile(const std::string& path, bool append) : path_(path) {
+  const int mode = append ? O_APPEND : O_TRUNC;
+  descriptor_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | mode, 0666);
+  if (descriptor_ < 0) fail("cannot open", path);
+}
+
+MetricsFile::~MetricsFile() { ::close(descriptor_); }
+
+void MetricsFile::write(const StepMetrics& metrics) {
+  const std::string line = print_metrics(metrics) + "\n";
+  ssize_t written = -1;
+  do {
+    written = ::write(descriptor_, line.data(), line.size());
+  } while (written < 0 && errno == EINTR);
+  if (written >= 0 && static_cast<std::size_t>(written) != line.size()) errno = ENOSPC;
+  if (written != static_cast<ssize_t>(line.size())) fail("cannot write", path_);
+}
+
+}  // namespace weft
