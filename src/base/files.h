@@ -11,8 +11,8 @@ namespace weft {
 std::string read_file(const std::string& path, std::string_view flag);
 
 // Replaces the file as a whole or not at all: written beside it, flushed to the disk, then renamed.
-// What is no regular file (a terminal, a pipe, /dev/null) is written to as it is. Throws UserError if
-// the place does not exist or may not be written to, RuntimeFault if the disk is full or fails.
+// What is no regular file (a terminal, a pipe, /dev/null) is written to as it is. Throws UserError
+// if the place does not exist or may not be written to, RuntimeFault if the disk is full or fails.
 void write_file(const std::string& path, std::string_view contents, std::string_view flag);
 
 // Writes everything to a file descriptor. Throws RuntimeFault naming `what`.

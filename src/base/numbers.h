@@ -9,7 +9,8 @@
 namespace weft {
 
 // The shortest text that reads back as the same bits; a whole number keeps a `.0`, so that it reads
-// as a float everywhere (`66.0`, `0.0003`, `1e-05`). `nan`, `inf` and `-inf` for what is not finite.
+// as a float everywhere (`66.0`, `0.0003`, `1e-05`). `nan`, `inf` and `-inf` for what is not
+// finite.
 std::string print_double(double value);
 
 // The whole text as a decimal number; a leading `+` is allowed, blanks are not. Empty if it is no

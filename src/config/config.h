@@ -11,25 +11,25 @@ namespace weft {
 struct ModelConfig {
   std::optional<int> num_layers;  // decoder layers, noop layers included
   int hidden_size = 0;
-  int ffn_hidden_size = 0;      // dense feed-forward; 0: 4 * hidden_size
+  int ffn_hidden_size = 0;  // dense feed-forward; 0: 4 * hidden_size
   int num_attention_heads = 0;
-  int num_query_groups = 0;     // kv heads; 0: num_attention_heads
-  int kv_channels = 0;          // head size; 0: hidden_size / num_attention_heads
+  int num_query_groups = 0;  // kv heads; 0: num_attention_heads
+  int kv_channels = 0;       // head size; 0: hidden_size / num_attention_heads
   int seq_length = 0;
   int vocab_size = 0;
   double rotary_base = 10000.0;
   double norm_epsilon = 1e-5;
   double init_method_std = 0.02;
-  int num_experts = 0;          // 0: every layer is dense
+  int num_experts = 0;  // 0: every layer is dense
   int moe_router_topk = 2;
   bool moe_router_pre_softmax = false;  // softmax over all experts, the chosen not renormalised
-  int moe_ffn_hidden_size = 0;  // width of an expert; 0: ffn_hidden_size
+  int moe_ffn_hidden_size = 0;          // width of an expert; 0: ffn_hidden_size
   int moe_shared_expert_intermediate_size = 0;  // 0: none
   double moe_aux_loss_coeff = 0.0;
   double moe_z_loss_coeff = 0.0;
-  int first_k_dense_replace = 0;     // the first k layers are dense
-  std::string moe_layer_freq;        // "2": layer i is MoE if i % 2 == 0; or "[0,1,1]"
-  std::string noop_layers;           // "0,31"
+  int first_k_dense_replace = 0;  // the first k layers are dense
+  std::string moe_layer_freq;     // "2": layer i is MoE if i % 2 == 0; or "[0,1,1]"
+  std::string noop_layers;        // "0,31"
   int mtp_num_layers = 0;
   bool untie_embeddings_and_output_weights = false;
 };
@@ -94,12 +94,47 @@ struct LaunchConfig {
   int threads_per_rank = 1;
 };
 
+// What a verb that shows something prints, and where to.
+struct OutputConfig {
+  std::string level = "compute";  // compute, transfers, steps
+  std::string format;             // text, csv, json; empty: the verb's own default
+  std::string output;             // file instead of standard output
+  bool events = false;
+};
+
+// Costs of a chunk in any one unit, where --costs names no file.
+struct CostConfig {
+  double cost_forward = 1;
+  double cost_dgrad = 1;
+  double cost_wgrad = 1;
+  std::optional<double> cost_pair;  // default: forward + dgrad + wgrad
+  double cost_p2p = 0;
+};
+
+struct DataConfig {
+  std::string command;  // prepare
+  std::string input;    // text file or folder
+  std::string output_prefix;
+  std::string tokenizer_type = "bytes";
+};
+
+struct SampleConfig {
+  std::string prompt;
+  int max_new_tokens = 128;
+  double temperature = 1.0;  // 0: the most likely token
+  int top_k = 0;             // 0: all
+};
+
 struct Config {
   ModelConfig model;
   ParallelConfig parallel;
   ScheduleConfig schedule;
   TrainConfig train;
   LaunchConfig launch;
+  OutputConfig output;
+  CostConfig cost;
+  DataConfig data;
+  SampleConfig sample;
 };
 
 }  // namespace weft

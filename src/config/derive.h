@@ -1,0 +1,44 @@
+// Values that follow from those that were given.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "config/config.h"
+
+namespace weft {
+
+// What the flags alone do not say about a run.
+struct RunFacts {
+  std::optional<int> layout_stages;  // stages in --pipeline-model-parallel-layout
+  std::optional<int> world_size;     // ranks, where a launcher has started them
+};
+
+// True for a schedule whose stages lie on the ranks as a V: two chunks a rank.
+bool is_v_schedule(std::string_view method);
+// True for a schedule that has pairs of a forward and a backward of different micro-batches.
+bool has_pairs(std::string_view method);
+
+// Chunks per rank: 2 under a V, else from the layout string, the virtual pipeline flags (in this
+// order), 2 under `interleaved`, else 1. Rounded down where sizes do not divide (rules.h refuses).
+int chunks_per_rank(const Config& config, const RunFacts& facts);
+
+// --schedules-method, else no-pipeline if P = 1, interleaved with several chunks a rank, else 1f1b.
+std::string schedule_method(const Config& config, const RunFacts& facts);
+
+// Ranks / (P * TP) if the ranks are known (launcher, else --local-ranks), else as given, else what
+// expert parallelism needs.
+int data_parallel_size(const Config& config, const RunFacts& facts);
+
+// M: as given, else global batch / (micro-batch * DP); empty if neither can be had.
+std::optional<int> num_micro_batches(const Config& config, const RunFacts& facts);
+
+// As given, else global batch / (M * DP), else 1.
+int micro_batch_size(const Config& config, const RunFacts& facts);
+
+// The config with all of the above and the model's derived sizes filled in: nothing that is left
+// empty has a default. Expects a config that passed the rules.
+Config resolved(const Config& config, const RunFacts& facts);
+
+}  // namespace weft

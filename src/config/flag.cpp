@@ -1,0 +1,184 @@
+#include "config/flag.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/names.h"
+#include "base/numbers.h"
+
+namespace weft {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+std::string print_bound(double bound, bool whole) {
+  return whole ? std::to_string(static_cast<std::int64_t>(bound)) : print_double(bound);
+}
+
+std::string allowed_numbers(const FlagTraits& traits, bool whole) {
+  const std::string kind = whole ? "a whole number" : "a number";
+  if (traits.min > -kInfinity && traits.max < kInfinity) {
+    return kind + " from " + print_bound(traits.min, whole) + " to " +
+           print_bound(traits.max, whole);
+  }
+  if (traits.min > -kInfinity) return kind + ", at least " + print_bound(traits.min, whole);
+  if (traits.max < kInfinity) return kind + ", at most " + print_bound(traits.max, whole);
+  return kind;
+}
+
+// A later choice is a value as it is, or with a leading * the end of one (`*.csv`).
+bool is_later_choice(const Flag& flag, const std::string& text) {
+  return std::ranges::any_of(flag.traits.later_choices, [&](const std::string& choice) {
+    return choice.starts_with('*') ? text.ends_with(choice.substr(1)) : text == choice;
+  });
+}
+
+// Sets one field; the message is empty if the text is allowed.
+class Setter {
+ public:
+  Setter(const Flag& flag, const std::string& text, Config& config)
+      : flag_(flag), text_(text), config_(config) {}
+
+  std::string operator()(const NoField&) const { return ""; }
+
+  std::string operator()(FieldOf<bool> field) const {
+    static const std::vector<std::string> kTrue = {"true", "1", "yes", "on"};
+    static const std::vector<std::string> kFalse = {"false", "0", "no", "off"};
+    if (std::ranges::find(kTrue, text_) != kTrue.end()) {
+      field(config_) = true;
+    } else if (std::ranges::find(kFalse, text_) != kFalse.end()) {
+      field(config_) = false;
+    } else {
+      return "true or false is allowed";
+    }
+    return "";
+  }
+
+  std::string operator()(FieldOf<std::string> field) const {
+    const std::vector<std::string>& choices = flag_.traits.choices;
+    if (!choices.empty() && std::ranges::find(choices, text_) == choices.end()) {
+      return no_such_choice();
+    }
+    field(config_) = text_;
+    return "";
+  }
+
+  template <class T>
+  std::string operator()(FieldOf<T> field) const {
+    using Number =
+        std::conditional_t<std::is_same_v<T, double> || std::is_same_v<T, std::optional<double>>,
+                           double, std::int64_t>;
+    constexpr bool kWhole = std::is_same_v<Number, std::int64_t>;
+    constexpr bool kWide = std::is_same_v<T, std::int64_t>;
+    std::optional<Number> number;
+    if constexpr (kWhole) {
+      number = parse_int64(text_);
+    } else {
+      number = parse_double(text_);
+    }
+    const bool fits = number.has_value() && std::isfinite(static_cast<double>(*number)) &&
+                      static_cast<double>(*number) >= flag_.traits.min &&
+                      static_cast<double>(*number) <= flag_.traits.max &&
+                      (!kWhole || kWide ||
+                       (*number >= std::numeric_limits<int>::min() &&
+                        *number <= std::numeric_limits<int>::max()));
+    if (!fits) return allowed_numbers(flag_.traits, kWhole) + " is allowed";
+    if constexpr (kWhole && !kWide) {
+      field(config_) = static_cast<int>(*number);
+    } else {
+      field(config_) = *number;
+    }
+    return "";
+  }
+
+ private:
+  std::string no_such_choice() const {
+    if (is_later_choice(flag_, text_)) {
+      return "known but not built yet; built so far: " + join(flag_.traits.choices);
+    }
+    std::vector<std::string> known = flag_.traits.choices;
+    known.insert(known.end(), flag_.traits.later_choices.begin(), flag_.traits.later_choices.end());
+    return join(flag_.traits.choices) + " is allowed" + did_you_mean(text_, known);
+  }
+
+  const Flag& flag_;
+  const std::string& text_;
+  Config& config_;
+};
+
+struct KindName {
+  std::string operator()(const NoField& none) const { return none.takes_value ? "VALUE" : ""; }
+  std::string operator()(FieldOf<bool>) const { return ""; }
+  std::string operator()(FieldOf<int>) const { return "INTEGER"; }
+  std::string operator()(FieldOf<std::optional<int>>) const { return "INTEGER"; }
+  std::string operator()(FieldOf<std::int64_t>) const { return "INTEGER"; }
+  std::string operator()(FieldOf<double>) const { return "NUMBER"; }
+  std::string operator()(FieldOf<std::optional<double>>) const { return "NUMBER"; }
+  std::string operator()(FieldOf<std::string>) const { return "TEXT"; }
+};
+
+struct DefaultText {
+  Config& config;
+
+  std::string operator()(const NoField& none) const { return std::string(none.neutral); }
+  std::string operator()(FieldOf<bool>) const { return ""; }
+  std::string operator()(FieldOf<int> field) const { return std::to_string(field(config)); }
+  std::string operator()(FieldOf<std::optional<int>> field) const {
+    return field(config).has_value() ? std::to_string(*field(config)) : "";
+  }
+  std::string operator()(FieldOf<std::int64_t> field) const {
+    return std::to_string(field(config));
+  }
+  std::string operator()(FieldOf<double> field) const { return print_double(field(config)); }
+  std::string operator()(FieldOf<std::optional<double>> field) const {
+    return field(config).has_value() ? print_double(*field(config)) : "";
+  }
+  std::string operator()(FieldOf<std::string> field) const { return field(config); }
+};
+
+}  // namespace
+
+const Flag* find_flag(std::string_view name) {
+  std::string wanted(name);
+  std::ranges::replace(wanted, '_', '-');
+  for (const Flag& flag : flag_table()) {
+    if (flag.name == wanted) return &flag;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> flag_names() {
+  std::vector<std::string> names;
+  for (const Flag& flag : flag_table()) names.emplace_back(flag.name);
+  return names;
+}
+
+bool is_switch(const Flag& flag) { return value_kind(flag).empty(); }
+
+std::string environment_name(const Flag& flag) {
+  std::string name = "WEFT_";
+  for (const char c : flag.name) {
+    name += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  }
+  return name;
+}
+
+std::string value_kind(const Flag& flag) {
+  if (!flag.traits.choices.empty()) return join(flag.traits.choices, "|");
+  return std::visit(KindName{}, flag.field);
+}
+
+std::string default_text(const Flag& flag) {
+  if (!flag.traits.default_text.empty()) return std::string(flag.traits.default_text);
+  Config config;
+  return std::visit(DefaultText{config}, flag.field);
+}
+
+std::optional<Violation> set_flag(const Flag& flag, const std::string& text,
+                                  const std::string& found, Config& config) {
+  const std::string message = std::visit(Setter(flag, text, config), flag.field);
+  if (message.empty()) return std::nullopt;
+  return Violation{is_later_choice(flag, text) ? "not-built-yet" : "flag-value", found, message};
+}
+
+}  // namespace weft

@@ -1,0 +1,316 @@
+#include "config/request.h"
+
+#include <toml++/toml.h>
+
+#include <CLI/App.hpp>
+#include <algorithm>
+#include <functional>
+#include <sstream>
+
+#include "base/files.h"
+#include "base/names.h"
+#include "base/numbers.h"
+#include "config/flag.h"
+
+extern char** environ;
+
+namespace weft {
+namespace {
+
+std::string dashed(std::string_view name) { return "--" + std::string(name); }
+
+std::string place_and_value(const Source& source) {
+  switch (source.kind) {
+    case SourceKind::CommandLine:
+      return source.place + " " + source.text;
+    case SourceKind::Environment:
+      return source.place + "=" + source.text;
+    case SourceKind::File:
+      return source.place + " = " + source.text;
+  }
+  return source.place;
+}
+
+// Gathers values from the three sources into one request.
+class RequestReader {
+ public:
+  RequestReader(Verb verb, std::vector<Violation>& violations) : violations_(violations) {
+    request_.verb = verb;
+  }
+
+  void read_command_line(const std::vector<std::string>& arguments);
+  void read_environment(const Environment& environment);
+  void read_file(const std::string& path);
+  std::string config_file() const;
+  Request finish();
+
+ private:
+  using Results = std::map<std::string, std::vector<std::string>>;
+
+  std::vector<std::string> split_values(const std::vector<std::string>& arguments) const;
+  void refuse_unknown(const std::vector<std::string>& extras);
+  void add_unknown(const std::string& rule, const std::string& found, const std::string& message,
+                   const std::string& name);
+  void take(const Flag& flag, Source source);
+  void apply(const Flag& flag, const Source& source);
+  void read_key(const std::string& key, const toml::node& value, const std::string& path);
+
+  Request request_;
+  std::vector<Violation>& violations_;
+};
+
+void RequestReader::add_unknown(const std::string& rule, const std::string& found,
+                                const std::string& message, const std::string& name) {
+  violations_.push_back({rule, found, message});
+  // What was probably meant is not reported as missing on top.
+  const std::optional<std::string> meant = nearest_name(name, flag_names());
+  if (meant.has_value()) request_.broken.insert(*meant);
+}
+
+// `--name=value` as two arguments, so that an empty value stays a value.
+std::vector<std::string> RequestReader::split_values(
+    const std::vector<std::string>& arguments) const {
+  std::vector<std::string> split;
+  for (const std::string& argument : arguments) {
+    const std::size_t equals = argument.find('=');
+    const Flag* flag = nullptr;
+    if (argument.starts_with("--") && equals != std::string::npos) {
+      flag = find_flag(argument.substr(2, equals - 2));
+    }
+    if (flag != nullptr && dashed(flag->name) == argument.substr(0, equals) && !is_switch(*flag)) {
+      split.push_back(argument.substr(0, equals));
+      split.push_back(argument.substr(equals + 1));
+    } else {
+      split.push_back(argument);
+    }
+  }
+  return split;
+}
+
+void RequestReader::refuse_unknown(const std::vector<std::string>& extras) {
+  for (std::size_t i = 0; i < extras.size(); ++i) {
+    const std::string& extra = extras[i];
+    const bool is_flag = extra.size() > 1 && extra[0] == '-';
+    if (!is_flag) {
+      violations_.push_back({"unknown-argument", extra, "no bare word is expected here"});
+      continue;
+    }
+    const std::string name =
+        extra.substr(0, extra.find('=')).substr(extra.starts_with("--") ? 2 : 1);
+    add_unknown("unknown-flag", extra,
+                "no such flag" + did_you_mean(name, flag_names(), "--") + "; `weft " +
+                    std::string(info_of(request_.verb).name) + " --help` lists them",
+                name);
+    // The word behind an unknown flag is its value.
+    const bool has_value = extra.find('=') == std::string::npos && i + 1 < extras.size() &&
+                           !extras[i + 1].starts_with("--");
+    if (has_value) ++i;
+  }
+}
+
+void RequestReader::read_command_line(const std::vector<std::string>& arguments) {
+  CLI::App app;
+  app.set_help_flag();
+  app.allow_extras();
+  app.allow_windows_style_options(false);
+  app.add_flag("-h,--help", request_.help);
+  Results results;
+  for (const Flag& flag : flag_table()) {
+    const std::string name(flag.name);
+    const auto keep = [&results, name](const CLI::results_t& values) {
+      results[name] = values;
+      return true;
+    };
+    CLI::Option* option = app.add_option(dashed(flag.name), keep);
+    option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->type_size(1);
+    option->expected(is_switch(flag) ? 0 : 1);
+  }
+  std::vector<std::string> words;
+  const VerbInfo& info = info_of(request_.verb);
+  if (!info.positional.empty()) {
+    app.add_option(std::string(info.positional_name), words)->expected(0, 1);
+  }
+  try {
+    std::vector<std::string> reversed = split_values(arguments);
+    std::ranges::reverse(reversed);
+    app.parse(reversed);
+  } catch (const CLI::ParseError& error) {
+    violations_.push_back({"flag-value", arguments.empty() ? "" : arguments.back(), error.what()});
+  }
+  refuse_unknown(app.remaining());
+  if (!words.empty()) results[std::string(info.positional)].push_back(words.front());
+  for (const auto& [name, values] : results) {
+    const Flag& flag = *find_flag(name);
+    if (values.size() > 1) {
+      violations_.push_back({"flag-given-twice", dashed(name) + " " + join(values, ", "),
+                             "a flag may be given once"});
+      request_.broken.insert(name);
+      continue;
+    }
+    if (!contains(flag.verbs, request_.verb)) {
+      violations_.push_back({"flag-of-another-verb", dashed(name),
+                             "`weft " + std::string(info.name) + "` does not take this flag"});
+      continue;
+    }
+    take(flag, {SourceKind::CommandLine, dashed(name), values.front()});
+  }
+}
+
+void RequestReader::read_environment(const Environment& environment) {
+  std::vector<std::string> names;
+  for (const Flag& flag : flag_table()) names.push_back(environment_name(flag));
+  for (const auto& [name, value] : environment) {
+    if (!name.starts_with("WEFT_") || value.empty()) continue;
+    const auto at = std::ranges::find(names, name);
+    if (at != names.end()) {
+      take(flag_table().at(static_cast<std::size_t>(at - names.begin())),
+           {SourceKind::Environment, name, value});
+      continue;
+    }
+    const std::string hint = did_you_mean(name, names);
+    if (!hint.empty()) request_.warnings.push_back("environment: " + name + " is no flag" + hint);
+  }
+}
+
+std::string array_text(const toml::array& array) {
+  std::string text = "[";
+  for (const toml::node& element : array) {
+    if (text.size() > 1) text += ",";
+    std::ostringstream stream;
+    if (const auto* word = element.as_string()) {
+      stream << word->get();
+    } else {
+      element.visit([&stream](const auto& value) { stream << value; });
+    }
+    text += stream.str();
+  }
+  return text + "]";
+}
+
+void RequestReader::read_key(const std::string& key, const toml::node& value,
+                             const std::string& path) {
+  const std::string place = path + ":" + std::to_string(value.source().begin.line) + ": " + key;
+  const Flag* flag = find_flag(key);
+  if (flag == nullptr || flag->name == "config") {
+    const std::string message = value.is_table()
+                                    ? "tables are not expected; keys are names of flags"
+                                    : "no such flag" + did_you_mean(key, flag_names());
+    add_unknown("unknown-key", place, message, key);
+    return;
+  }
+  std::string text;
+  if (const auto* word = value.as_string()) {
+    text = word->get();
+  } else if (const auto* whole = value.as_integer()) {
+    text = std::to_string(whole->get());
+  } else if (const auto* real = value.as_floating_point()) {
+    text = print_double(real->get());
+  } else if (const auto* boolean = value.as_boolean()) {
+    text = boolean->get() ? "true" : "false";
+  } else if (const auto* array = value.as_array()) {
+    text = array_text(*array);
+  } else {
+    violations_.push_back({"flag-value", place, "a number, string, boolean or list is expected"});
+    request_.broken.insert(std::string(flag->name));
+    return;
+  }
+  if (const auto before = request_.sources.find(flag->name);
+      before != request_.sources.end() && before->second.kind == SourceKind::File) {
+    violations_.push_back({"flag-given-twice", place, "already set at " + before->second.place});
+    request_.broken.insert(std::string(flag->name));
+    return;
+  }
+  take(*flag, {SourceKind::File, place, text});
+}
+
+void RequestReader::read_file(const std::string& path) {
+  const std::string contents = weft::read_file(path, "--config");
+  try {
+    const toml::table table = toml::parse(contents, path);
+    for (const auto& [key, value] : table) read_key(std::string(key.str()), value, path);
+  } catch (const toml::parse_error& error) {
+    throw UserError(Violation{"toml-syntax", path + ":" + std::to_string(error.source().begin.line),
+                              std::string(error.description())});
+  }
+}
+
+// From a flag or the environment; empty: none.
+std::string RequestReader::config_file() const {
+  const auto at = request_.sources.find("config");
+  return at == request_.sources.end() ? "" : at->second.text;
+}
+
+// Sources are read in order of precedence: the first one stays.
+void RequestReader::take(const Flag& flag, Source source) {
+  const std::string name(flag.name);
+  if (!contains(flag.verbs, request_.verb) || request_.sources.contains(name)) return;
+  apply(flag, source);
+  request_.sources.emplace(name, std::move(source));
+}
+
+void RequestReader::apply(const Flag& flag, const Source& source) {
+  const std::string found = place_and_value(source);
+  Config& config = request_.config;
+  const std::string before = default_text(flag);
+  if (std::optional<Violation> violation = set_flag(flag, source.text, found, config)) {
+    violations_.push_back(std::move(*violation));
+    request_.broken.insert(std::string(flag.name));
+    return;
+  }
+  if (flag.traits.status != FlagStatus::NotYet) return;
+  const bool asks_nothing = source.text == "false" || source.text == "0" || source.text == before;
+  if (asks_nothing) return;
+  violations_.push_back({"not-built-yet", found,
+                         "this flag is known but not built yet; " + std::string(flag.traits.note)});
+  request_.broken.insert(std::string(flag.name));
+}
+
+// --bf16 is short for a value of --params-dtype.
+Request RequestReader::finish() {
+  const auto bf16 = request_.sources.find("bf16");
+  if (bf16 != request_.sources.end() && bf16->second.text != "false") {
+    std::string& dtype = request_.config.train.params_dtype;
+    if (request_.given("params-dtype") && dtype != "bf16") {
+      violations_.push_back({"params-dtype-agrees", "--bf16 and " + request_.found("params-dtype"),
+                             "--bf16 is short for --params-dtype bf16; give one of them"});
+    }
+    dtype = "bf16";
+  }
+  return std::move(request_);
+}
+
+}  // namespace
+
+std::string Request::found(std::string_view flag) const {
+  const auto at = sources.find(flag);
+  if (at != sources.end()) return place_and_value(at->second);
+  const Flag* known = find_flag(flag);
+  const std::string text = known == nullptr ? "" : default_text(*known);
+  return dashed(flag) + (text.empty() ? " not given" : " not given (default: " + text + ")");
+}
+
+Environment process_environment() {
+  Environment environment;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const std::size_t equals = text.find('=');
+    if (equals == std::string_view::npos) continue;
+    environment.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return environment;
+}
+
+Request read_request(Verb verb, const std::vector<std::string>& arguments,
+                     const Environment& environment, std::vector<Violation>& violations) {
+  RequestReader reader(verb, violations);
+  reader.read_command_line(arguments);
+  reader.read_environment(environment);
+  try {
+    if (const std::string path = reader.config_file(); !path.empty()) reader.read_file(path);
+  } catch (const UserError& error) {
+    violations.insert(violations.end(), error.violations().begin(), error.violations().end());
+  }
+  return reader.finish();
+}
+
+}  // namespace weft

@@ -1,0 +1,55 @@
+// The rules that flags must keep together: one table. Those of the original (MindSpeed's DualPipeV
+// and forward/backward overlap, spec.md section 7) are kept or lifted; the others are Weft's own.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "config/derive.h"
+#include "config/request.h"
+
+namespace weft {
+
+enum class Verdict {
+  Kept,    // refused as in the original
+  Lifted,  // the original refuses it, Weft does it; no check
+  Own,     // sizes that do not fit, and the like
+};
+
+// A request as the rules see it.
+struct RuleInput {
+  const Request& request;
+  const Config& config;
+  RunFacts facts;
+};
+
+// What is wrong: `found` and `message` of a Violation. `found` empty: nothing.
+struct RuleBreak {
+  std::string found;
+  std::string message;
+};
+
+struct Rule {
+  std::string_view name;     // stable
+  std::string_view feature;  // what it belongs to
+  Verdict verdict = Verdict::Own;
+  std::string_view original;  // the original's rule; empty where it is Weft's own
+  std::string_view flags;  // flags that it reads, separated by blanks; not checked if one is broken
+  RuleBreak (*check)(const RuleInput&) = nullptr;
+  VerbSet verbs = ~0U;
+};
+
+const std::vector<Rule>& rule_table();
+
+// Every broken rule at once, in the order of the table. A rule does not bind where the values that
+// it compares were not given (`schedule`, `simulate`, `layout`).
+std::vector<Violation> check(const Request& request, const RunFacts& facts);
+
+// Parts of the table, one source file each.
+std::vector<Rule> schedule_rules();
+std::vector<Rule> size_rules();
+std::vector<Rule> absent_feature_rules();
+
+}  // namespace weft

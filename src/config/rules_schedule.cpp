@@ -1,0 +1,229 @@
+// Rules on schedules, overlap, and the cut into stages.
+#include "config/rules.h"
+
+namespace weft {
+namespace {
+
+constexpr VerbSet kRuns = verbs(Verb::Train, Verb::Schedule, Verb::Simulate, Verb::Plan);
+
+std::string method_of(const RuleInput& input) { return schedule_method(input.config, input.facts); }
+
+int ranks_of(const RuleInput& input) { return input.config.parallel.pipeline_model_parallel_size; }
+
+// `--schedules-method 1f1b`, or which one it is by default.
+std::string method_found(const RuleInput& input) {
+  if (input.request.given("schedules-method")) return input.request.found("schedules-method");
+  return "--schedules-method not given (here: " + method_of(input) + ")";
+}
+
+// The first of the virtual pipeline flags that was given; empty: none.
+std::string virtual_flag(const RuleInput& input) {
+  for (const char* flag :
+       {"num-virtual-stages-per-pipeline-rank", "num-layers-per-virtual-pipeline-stage"}) {
+    if (input.request.given(flag)) return flag;
+  }
+  return "";
+}
+
+bool has_layout(const RuleInput& input) {
+  return !input.config.schedule.pipeline_model_parallel_layout.empty();
+}
+
+RuleBreak dualpipev_no_virtual_pipeline(const RuleInput& input) {
+  const std::string flag = virtual_flag(input);
+  if (!is_v_schedule(method_of(input)) || flag.empty()) return {};
+  return {method_found(input) + " with " + input.request.found(flag),
+          "the V fixes two chunks a rank: leave --" + flag + " out"};
+}
+
+RuleBreak detach_needs_dualpipev(const RuleInput& input) {
+  if (!input.config.schedule.dualpipev_dw_detach || method_of(input) == "dualpipev") return {};
+  return {input.request.found("dualpipev-dw-detach") + " with " + method_found(input),
+          "only DualPipeV detaches weight gradients: add --schedules-method dualpipev"};
+}
+
+RuleBreak overlap_needs_pairs(const RuleInput& input) {
+  const std::string method = method_of(input);
+  if (!input.config.schedule.moe_fb_overlap || has_pairs(method)) return {};
+  if (method == "1f1b" && ranks_of(input) == 1) {
+    return {input.request.found("moe-fb-overlap") + " with " + method_found(input),
+            "1f1b has no forward and backward to weave: use --schedules-method no-pipeline"};
+  }
+  return {input.request.found("moe-fb-overlap") + " with " + method_found(input) + " on " +
+              std::to_string(ranks_of(input)) + " pipeline ranks",
+          method +
+              " has no forward and backward to weave: use --schedules-method dualpipev, or "
+              "interleaved with --num-virtual-stages-per-pipeline-rank 2"};
+}
+
+RuleBreak swap_needs_overlap(const RuleInput& input) {
+  if (!input.request.given("moe-unperm2-mem-optim-swap")) return {};
+  if (input.config.schedule.moe_fb_overlap) return {};
+  return {input.request.found("moe-unperm2-mem-optim-swap") + " without --moe-fb-overlap",
+          "the swap runs under the overlap: add --moe-fb-overlap or leave the swap out"};
+}
+
+RuleBreak no_pipeline_one_rank(const RuleInput& input) {
+  if (method_of(input) != "no-pipeline" || ranks_of(input) == 1) return {};
+  return {method_found(input) + " with " + input.request.found("pipeline-model-parallel-size"),
+          "no-pipeline is for one pipeline rank: use 1f1b, interleaved or dualpipev"};
+}
+
+RuleBreak schedule_chunks(const RuleInput& input) {
+  const std::string method = method_of(input);
+  if (is_v_schedule(method)) return {};
+  const int chunks = chunks_per_rank(input.config, input.facts);
+  std::string source = virtual_flag(input);
+  if (source.empty()) source = "pipeline-model-parallel-layout";
+  const std::string found = method_found(input) + " with " + input.request.found(source);
+  if (method == "interleaved" && chunks < 2) {
+    return {found, "interleaved needs at least 2 chunks a rank; with 1 use 1f1b"};
+  }
+  if (method != "interleaved" && chunks > 1) {
+    return {found, method + " has one chunk a rank, this asks for " + std::to_string(chunks) +
+                       ": use interleaved, or leave --" + source + " out"};
+  }
+  return {};
+}
+
+RuleBreak virtual_flags_exclusive(const RuleInput& input) {
+  const ScheduleConfig& schedule = input.config.schedule;
+  if (!schedule.num_virtual_stages_per_pipeline_rank.has_value() ||
+      !schedule.num_layers_per_virtual_pipeline_stage.has_value()) {
+    return {};
+  }
+  return {input.request.found("num-virtual-stages-per-pipeline-rank") + " and " +
+              input.request.found("num-layers-per-virtual-pipeline-stage"),
+          "both say how many chunks a rank has: give one of them"};
+}
+
+RuleBreak virtual_layers_divide(const RuleInput& input) {
+  const ScheduleConfig& schedule = input.config.schedule;
+  const std::optional<int> per_stage = schedule.num_layers_per_virtual_pipeline_stage;
+  if (!per_stage.has_value() || has_layout(input)) return {};
+  const std::string found = input.request.found("num-layers-per-virtual-pipeline-stage");
+  const std::optional<int> layers = input.config.model.num_layers;
+  if (!layers.has_value()) {
+    return {found + " without --num-layers",
+            "the number of chunks follows from both: add --num-layers, or use "
+            "--num-virtual-stages-per-pipeline-rank"};
+  }
+  const std::int64_t round = std::int64_t{*per_stage} * ranks_of(input);
+  if (*layers % round == 0) return {};
+  return {
+      found + " and " + input.request.found("num-layers"),
+      "layers must be a multiple of layers per stage * pipeline ranks = " + std::to_string(round)};
+}
+
+RuleBreak layout_excludes(const RuleInput& input) {
+  if (!has_layout(input)) return {};
+  std::string flag = virtual_flag(input);
+  if (flag.empty() && input.request.given("pipeline-num-transformer-layers")) {
+    flag = "pipeline-num-transformer-layers";
+  }
+  if (flag.empty()) return {};
+  return {
+      input.request.found("pipeline-model-parallel-layout") + " and " + input.request.found(flag),
+      "the layout string already fixes the stages: leave --" + flag + " out"};
+}
+
+RuleBreak layout_stages_fit(const RuleInput& input) {
+  if (!input.facts.layout_stages.has_value()) return {};
+  const int stages = *input.facts.layout_stages;
+  const int ranks = ranks_of(input);
+  const std::string found = input.request.found("pipeline-model-parallel-layout");
+  const bool is_v = is_v_schedule(method_of(input)) || input.config.schedule.placement == "v";
+  if (is_v && stages != 2 * ranks) {
+    return {found, "has " + std::to_string(stages) + " stages; a V over " + std::to_string(ranks) +
+                       " ranks has exactly " + std::to_string(2 * ranks)};
+  }
+  if (stages % ranks == 0) return {};
+  return {found, "has " + std::to_string(stages) + " stages, no multiple of " +
+                     std::to_string(ranks) + " pipeline ranks"};
+}
+
+RuleBreak group_size_needs_interleaved(const RuleInput& input) {
+  const auto* flag = "microbatch-group-size-per-virtual-pipeline-stage";
+  if (!input.request.given(flag) || method_of(input) == "interleaved") return {};
+  return {input.request.found(flag) + " with " + method_found(input),
+          "only interleaved takes micro-batches in groups: leave it out"};
+}
+
+RuleBreak placement_agrees(const RuleInput& input) {
+  const ScheduleConfig& schedule = input.config.schedule;
+  if (schedule.placement.empty() || schedule.schedules_method.empty()) return {};
+  const bool is_v = is_v_schedule(schedule.schedules_method);
+  if (is_v == (schedule.placement == "v")) return {};
+  return {input.request.found("placement") + " with " + method_found(input),
+          "this schedule needs --placement " + std::string(is_v ? "v" : "looped")};
+}
+
+// Lists of cells take memory; no run is near this.
+RuleBreak plan_size(const RuleInput& input) {
+  constexpr std::int64_t kMaxActions = 100'000'000;
+  const std::optional<int> micro_batches = num_micro_batches(input.config, input.facts);
+  const std::int64_t stages =
+      std::int64_t{ranks_of(input)} * chunks_per_rank(input.config, input.facts);
+  if (stages <= kMaxActions / (2 * std::int64_t{micro_batches.value_or(1)} + 2)) return {};
+  return {input.request.found("pipeline-model-parallel-size") + " and " +
+              std::to_string(micro_batches.value_or(1)) + " micro-batches",
+          "the plan would have over " + std::to_string(kMaxActions) +
+              " actions: take fewer ranks, chunks or micro-batches"};
+}
+
+constexpr auto kLifted = Verdict::Lifted;
+constexpr auto kKept = Verdict::Kept;
+constexpr auto kOwn = Verdict::Own;
+constexpr auto kCut =
+    "schedules-method pipeline-model-parallel-size num-virtual-stages-per-pipeline-rank "
+    "num-layers-per-virtual-pipeline-stage pipeline-model-parallel-layout num-layers placement";
+
+}  // namespace
+
+std::vector<Rule> schedule_rules() {
+  return {
+      {"dualpipev-one-rank", "DualPipeV", kLifted, "more than one pipeline rank", ""},
+      {"dualpipev-no-virtual-pipeline", "DualPipeV", kKept, "no virtual pipeline flags", kCut,
+       dualpipev_no_virtual_pipeline},
+      {"dualpipev-layers", "DualPipeV", kLifted, "at least 2P layers, a multiple of 2P", ""},
+      {"dualpipev-micro-batches", "DualPipeV", kLifted, "at least 2P - 1 micro-batches", ""},
+      {"dualpipev-untied-embeddings", "DualPipeV", kLifted, "--untie-embeddings-and-output-weights",
+       ""},
+      {"dualpipev-layout", "DualPipeV", kLifted, "no --pipeline-model-parallel-layout", ""},
+      {"dualpipev-grad-reduce", "DualPipeV", kLifted, "no --overlap-grad-reduce", ""},
+      {"detach-needs-dualpipev", "dW detach", kKept,
+       "--dualpipev-dw-detach means nothing without DualPipeV", kCut, detach_needs_dualpipev},
+      {"overlap-needs-pairs", "overlap", kKept,
+       "with several pipeline ranks only under DualPipeV or a virtual pipeline", kCut,
+       overlap_needs_pairs},
+      {"overlap-grouped-gemm", "overlap", kLifted, "needs --moe-grouped-gemm", ""},
+      {"overlap-expert-ranks", "overlap", kLifted, "--expert-model-parallel-size above 1", ""},
+      {"overlap-micro-batches", "overlap", kLifted,
+       "under a virtual pipeline at least 2P micro-batches", ""},
+      {"overlap-noop-layers", "overlap", kLifted,
+       "under a virtual pipeline noop layers only in the last virtual stage", ""},
+      {"layout-noop-layers", "overlap", kLifted, "no noop layers beside a layout string", ""},
+      {"overlap-empty-chunks", "overlap", kLifted, "no chunk without a decoder layer", ""},
+      {"overlap-grad-reduce", "overlap", kLifted, "no --overlap-grad-reduce", ""},
+      {"swap-needs-overlap", "swap", kKept, "needs --moe-fb-overlap", "moe-fb-overlap",
+       swap_needs_overlap},
+      {"layout-excludes-virtual-flags", "layout", kKept,
+       "not with the virtual pipeline flags or --pipeline-num-transformer-layers",
+       "pipeline-model-parallel-layout", layout_excludes},
+      {"layout-stages", "layout", kOwn, "", kCut, layout_stages_fit},
+      {"placement-agrees", "layout", kOwn, "", "placement schedules-method", placement_agrees},
+      {"no-pipeline-one-rank", "schedule", kOwn, "", kCut, no_pipeline_one_rank, kRuns},
+      {"schedule-chunks", "schedule", kOwn, "", kCut, schedule_chunks, kRuns},
+      {"virtual-flags-exclusive", "schedule", kOwn, "",
+       "num-virtual-stages-per-pipeline-rank num-layers-per-virtual-pipeline-stage",
+       virtual_flags_exclusive},
+      {"virtual-layers-divide", "schedule", kOwn, "", kCut, virtual_layers_divide},
+      {"group-size-needs-interleaved", "schedule", kOwn, "", kCut, group_size_needs_interleaved,
+       kRuns},
+      {"plan-size", "schedule", kOwn, "",
+       "pipeline-model-parallel-size num-microbatches num-virtual-stages-per-pipeline-rank",
+       plan_size},
+  };
+}
+
+}  // namespace weft
