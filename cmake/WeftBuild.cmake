@@ -1,11 +1,13 @@
 # How every target is compiled and linked: cache, linker, sanitizers.
 
-# A clone elsewhere hits the same entries: paths under the source folder are cached as relative ones.
+# A clone elsewhere hits the same entries: paths under the source folder are cached as relative.
 find_program(WEFT_CCACHE ccache)
 if(WEFT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
     CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
     CCACHE_SLOPPINESS=pch_defines,time_macros ${WEFT_CCACHE})
+  # Trial builds too.
+  list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 
 # Links with mold where it is found: the training half's link time falls by seconds.
