@@ -25,7 +25,7 @@ test: configure ## Builds everything and runs all tests
 	@cmake --build build -j $(JOBS)
 	@ctest --test-dir build --output-on-failure -j $(JOBS)
 
-demo: build ## Trains a small model on the Python library's source and shows what the step was made of
+demo: build ## Trains a small model on Python's own source and shows where the time goes
 	@tools/demo
 
 sanitize: setup ## Builds and runs the fast tests under the address and thread sanitizers

@@ -16,9 +16,10 @@ function(weft_plan_library name)
 endfunction()
 
 # The part of the training half's preamble that every source includes, compiled once.
-set(WEFT_TORCH_HEADERS <ATen/ATen.h> <torch/csrc/autograd/custom_function.h> <map> <string> <vector>)
+set(WEFT_TORCH_HEADERS
+  <ATen/ATen.h> <torch/csrc/autograd/custom_function.h> <map> <string> <vector>)
 
-# weft_train_library(name SOURCES ... LINK ...): a folder of the training half as target weft_<name>.
+# weft_train_library(name SOURCES ... LINK ...): a folder of the training half as weft_<name>.
 function(weft_train_library name)
   weft_plan_library(${name} ${ARGN})
   weft_see_torch(weft_${name})
