@@ -1,1 +1,53 @@
 #include "passes/pass_list.h"
+
+#include <algorithm>
+
+#include "passes/lower_steps.h"
+#include "passes/lower_transfers.h"
+#include "passes/run_pass.h"
+#include "passes/verify.h"
+
+namespace weft {
+namespace {
+
+bool has_reductions(const Schedule& schedule) {
+  const auto is_reduction = [](const Cell& cell) {
+    const Action* action = std::get_if<Action>(&cell);
+    return action != nullptr && action->kind == ActionKind::ReduceGrad;
+  };
+  return std::any_of(schedule.ranks.begin(), schedule.ranks.end(), [&](const auto& cells) {
+    return std::any_of(cells.begin(), cells.end(), is_reduction);
+  });
+}
+
+// A plan of the transfers level keeps the transfers that it came with.
+Schedule add_transfers(const Schedule& schedule, const LowerOptions& options) {
+  const bool reduce = options.reduce_gradients && !options.forward_only;
+  if (is_compute_level(schedule)) return lower_transfers(schedule, reduce);
+  Schedule lowered = schedule;
+  if (reduce && !has_reductions(schedule)) append_reductions(lowered);
+  return lowered;
+}
+
+}  // namespace
+
+StepPlan lower(const Schedule& schedule, const Layout& layout, const Costs& costs,
+               const LowerOptions& options) {
+  // The order may come from a file: nothing below is defined on one that cannot run.
+  const Schedule ordered = run_pass(
+      "order", [&] { return schedule; },
+      [&](const Schedule& s) { return verify_order(s, options.forward_only); });
+
+  // Before the steps: those of a cell depend on what enters and leaves its rank.
+  const Schedule transfers = run_pass(
+      "lower_transfers", [&] { return add_transfers(ordered, options); }, verify_transfers);
+
+  // Last: what comes out is executed as it stands. Weaving belongs to it, cell by cell, since a cell is
+  // the largest piece whose order all ranks agree on without knowing each other's.
+  return run_pass(
+      "lower_steps",
+      [&] { return lower_steps(transfers, layout, costs, {options.moe_fb_overlap}); },
+      [&](const StepPlan& plan) { return verify_steps(plan, options.forward_only); });
+}
+
+}  // namespace weft

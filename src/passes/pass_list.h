@@ -17,8 +17,9 @@ struct LowerOptions {
   bool forward_only = false;      // evaluation: a schedule of forwards only
 };
 
-// Runs all passes, each followed by its verifier. Throws PlanError with every finding.
-StepPlan lower(const Schedule& compute, const Layout& layout, const Costs& costs,
+// Runs all passes, each followed by its verifier. Throws PlanError with every finding. A schedule of the
+// transfers level keeps its transfers; reductions are added if it has none.
+StepPlan lower(const Schedule& schedule, const Layout& layout, const Costs& costs,
                const LowerOptions& options);
 
 }  // namespace weft

@@ -1,0 +1,254 @@
+#include "passes/chains.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+
+namespace weft {
+namespace {
+
+bool has_wgrad(SegmentKind kind) {
+  return kind != SegmentKind::Merge && kind != SegmentKind::Identity;
+}
+
+bool is_moe(const Layout& layout, int layer) {
+  return layer >= 0 && layout.layer_kinds[layer] == LayerKind::Moe;
+}
+
+// Appends tasks and wires of one stage and micro-batch to a problem. `last_` is the end of the chain so
+// far, `pending_` the wires that its next task waits for.
+class ChainBuilder {
+ public:
+  ChainBuilder(WeaveProblem& problem, const Layout& layout, const Costs& costs,
+               const ChainRequest& request)
+      : problem_(problem), layout_(layout), costs_(costs), request_(request) {}
+
+  void forward() {
+    receive(WireKind::RecvForward, request_.stage.value - 1);
+    const std::vector<Segment> segments = stage_segments(layout_, request_.stage);
+    for (const Segment& segment : segments) {
+      switch (segment.kind) {
+        case SegmentKind::Attention:
+          chain_forward(segment.kind, segment.layer);
+          if (is_moe(layout_, segment.layer)) forward_moe(segment.layer);
+          break;
+        case SegmentKind::SharedExpert:
+        case SegmentKind::Experts:
+        case SegmentKind::Merge:
+          break;  // by forward_moe
+        case SegmentKind::Embedding:
+        case SegmentKind::Mlp:
+        case SegmentKind::Head:
+        case SegmentKind::Identity:
+          chain_forward(segment.kind, segment.layer);
+          break;
+      }
+    }
+    send(WireKind::SendForward, request_.stage.value + 1);
+  }
+
+  void backward(bool with_wgrads) {
+    with_wgrads_ = with_wgrads;
+    receive(WireKind::RecvBackward, request_.stage.value + 1);
+    std::vector<Segment> segments = stage_segments(layout_, request_.stage);
+    std::reverse(segments.begin(), segments.end());
+    // The input gradient that ends the stage hands over before its own weight gradients run.
+    const auto last = std::find_if(segments.rbegin(), segments.rend(), [](const Segment& s) {
+      return s.kind != SegmentKind::Embedding;
+    });
+    for (const Segment& segment : segments) {
+      const bool hands_over = last != segments.rend() && segment == *last;
+      switch (segment.kind) {
+        case SegmentKind::Merge:
+          backward_moe(segment.layer);
+          break;
+        case SegmentKind::SharedExpert:
+        case SegmentKind::Experts:
+          break;  // by backward_moe
+        case SegmentKind::Embedding:
+          if (!pending_.empty()) chain({}, 0);  // no segment below it takes what was received
+          add_wgrad(segment.kind, segment.layer, last_);
+          break;
+        case SegmentKind::Attention:
+        case SegmentKind::Mlp:
+        case SegmentKind::Head:
+        case SegmentKind::Identity:
+          chain_dgrad(segment.kind, segment.layer);
+          if (shared_dgrad_ >= 0) problem_.tasks[last_].after.push_back(shared_dgrad_);
+          shared_dgrad_ = -1;
+          if (hands_over) send(WireKind::SendBackward, request_.stage.value - 1);
+          add_wgrad(segment.kind, segment.layer, last_);
+          break;
+      }
+    }
+  }
+
+  void wgrads() {
+    with_wgrads_ = true;
+    std::vector<Segment> segments = stage_segments(layout_, request_.stage);
+    std::reverse(segments.begin(), segments.end());
+    for (const Segment& segment : segments) add_wgrad(segment.kind, segment.layer, -1);
+  }
+
+ private:
+  Segment segment(SegmentKind kind, int layer) const {
+    return {kind, request_.stage, layer, request_.micro_batch};
+  }
+
+  const SegmentCost& cost(SegmentKind kind, int layer) const {
+    return costs_.of_segment({kind, is_moe(layout_, layer)});
+  }
+
+  int append(WeaveTask task) {
+    problem_.tasks.push_back(std::move(task));
+    return static_cast<int>(problem_.tasks.size()) - 1;
+  }
+
+  // The next task of the chain.
+  void chain(std::optional<Step> run, double duration) {
+    WeaveTask task{std::move(run), duration, {}, std::exchange(pending_, {}), {}};
+    if (last_ >= 0) task.after.push_back(last_);
+    last_ = append(std::move(task));
+  }
+
+  void chain_forward(SegmentKind kind, int layer) {
+    chain(RunForward{segment(kind, layer)}, cost(kind, layer).forward);
+  }
+
+  void chain_dgrad(SegmentKind kind, int layer) {
+    chain(RunDgrad{segment(kind, layer)}, cost(kind, layer).dgrad);
+  }
+
+  int add_wire(WireKind kind, int layer, bool posted, bool kept) {
+    problem_.wires.push_back({{kind, request_.stage, layer, request_.micro_batch},
+                              costs_.of_wire(kind),
+                              lane_of(kind),
+                              posted,
+                              kept});
+    return static_cast<int>(problem_.wires.size()) - 1;
+  }
+
+  // Starts a wire behind `last_`; the chain's next task waits for it.
+  void start(WireKind kind, int layer) {
+    const int wire = add_wire(kind, layer, false, false);
+    problem_.tasks[last_].starts.push_back(wire);
+    pending_.push_back(wire);
+  }
+
+  void receive(WireKind kind, int from) {
+    if (!crosses_ranks(from)) return;
+    pending_.push_back(add_wire(kind, -1, true, false));
+  }
+
+  void send(WireKind kind, int to) {
+    if (!crosses_ranks(to)) return;
+    problem_.tasks[last_].starts.push_back(add_wire(kind, -1, false, true));
+  }
+
+  bool crosses_ranks(int neighbour) const {
+    return neighbour >= 0 && neighbour < layout_.map.num_stages() &&
+           !layout_.map.is_local(request_.stage, Stage(neighbour));
+  }
+
+  // Behind the layer's attention.
+  void forward_moe(int layer) {
+    const int attention = last_;
+    start(WireKind::Counts, layer);
+    chain({}, 0);
+    start(WireKind::Dispatch, layer);
+    chain_forward(SegmentKind::Experts, layer);
+    start(WireKind::Combine, layer);
+    int shared = -1;
+    if (layout_.shared_expert) {
+      shared = append({RunForward{segment(SegmentKind::SharedExpert, layer)},
+                       cost(SegmentKind::SharedExpert, layer).forward,
+                       {attention},
+                       {},
+                       {}});
+    }
+    chain_forward(SegmentKind::Merge, layer);
+    if (shared >= 0) problem_.tasks[last_].after.push_back(shared);
+  }
+
+  // The whole layer but its attention, which comes next in the chain.
+  void backward_moe(int layer) {
+    chain_dgrad(SegmentKind::Merge, layer);
+    const int merge = last_;
+    start(WireKind::CombineBackward, layer);
+    chain_dgrad(SegmentKind::Experts, layer);
+    start(WireKind::DispatchBackward, layer);
+    add_wgrad(SegmentKind::Experts, layer, last_);
+    if (!layout_.shared_expert) return;
+    shared_dgrad_ = append({RunDgrad{segment(SegmentKind::SharedExpert, layer)},
+                            cost(SegmentKind::SharedExpert, layer).dgrad,
+                            {merge},
+                            {},
+                            {}});
+    add_wgrad(SegmentKind::SharedExpert, layer, shared_dgrad_);
+  }
+
+  void add_wgrad(SegmentKind kind, int layer, int dgrad) {
+    if (!with_wgrads_ || !has_wgrad(kind)) return;
+    WeaveTask task{RunWgrad{segment(kind, layer)}, cost(kind, layer).wgrad, {}, {}, {}};
+    if (dgrad >= 0) task.after.push_back(dgrad);
+    append(std::move(task));
+  }
+
+  WeaveProblem& problem_;
+  const Layout& layout_;
+  const Costs& costs_;
+  const ChainRequest request_;
+  bool with_wgrads_ = false;
+  int last_ = -1;
+  int shared_dgrad_ = -1;
+  std::vector<int> pending_;
+};
+
+}  // namespace
+
+std::vector<Segment> stage_segments(const Layout& layout, Stage stage) {
+  const StageLayers& layers = layout.stages[stage.value];
+  weft_assert(layers.mtp_layers.empty(), "MTP layers are refused before a plan is lowered");
+  std::vector<Segment> segments;
+  const auto add = [&](SegmentKind kind, int layer) {
+    segments.push_back({kind, stage, layer, MicroBatch(0)});
+  };
+  if (layers.embedding) add(SegmentKind::Embedding, -1);
+  for (int layer : layers.decoder_layers) {
+    switch (layout.layer_kinds[layer]) {
+      case LayerKind::Dense:
+        add(SegmentKind::Attention, layer);
+        add(SegmentKind::Mlp, layer);
+        break;
+      case LayerKind::Moe:
+        add(SegmentKind::Attention, layer);
+        if (layout.shared_expert) add(SegmentKind::SharedExpert, layer);
+        add(SegmentKind::Experts, layer);
+        add(SegmentKind::Merge, layer);
+        break;
+      case LayerKind::Noop:
+        break;
+    }
+  }
+  if (layers.loss) add(SegmentKind::Head, -1);
+  if (segments.empty()) add(SegmentKind::Identity, -1);
+  return segments;
+}
+
+void add_forward(WeaveProblem& problem, const Layout& layout, const Costs& costs,
+                 const ChainRequest& request) {
+  ChainBuilder(problem, layout, costs, request).forward();
+}
+
+void add_backward(WeaveProblem& problem, const Layout& layout, const Costs& costs,
+                  const ChainRequest& request, bool with_wgrads) {
+  ChainBuilder(problem, layout, costs, request).backward(with_wgrads);
+}
+
+void add_wgrads(WeaveProblem& problem, const Layout& layout, const Costs& costs,
+                const ChainRequest& request) {
+  ChainBuilder(problem, layout, costs, request).wgrads();
+}
+
+}  // namespace weft

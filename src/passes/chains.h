@@ -1,0 +1,33 @@
+// The segments of one stage and micro-batch as tasks for weave, with the wires between them.
+#pragma once
+
+#include <vector>
+
+#include "costs/costs.h"
+#include "layout/layout.h"
+#include "passes/weave.h"
+
+namespace weft {
+
+// Segments of the stage in the order of its forward, micro-batch 0. Throws InternalError for a stage
+// with MTP layers: config refuses them.
+std::vector<Segment> stage_segments(const Layout& layout, Stage stage);
+
+struct ChainRequest {
+  Stage stage;
+  MicroBatch micro_batch;
+};
+
+// Adds the forward chain: receive, segments with their wires, send.
+void add_forward(WeaveProblem& problem, const Layout& layout, const Costs& costs,
+                 const ChainRequest& request);
+
+// Adds the chain of input gradients; `with_wgrads`: each segment's weight gradients too.
+void add_backward(WeaveProblem& problem, const Layout& layout, const Costs& costs,
+                  const ChainRequest& request, bool with_wgrads);
+
+// Adds the weight gradients alone, whose input gradients ran in an earlier cell.
+void add_wgrads(WeaveProblem& problem, const Layout& layout, const Costs& costs,
+                const ChainRequest& request);
+
+}  // namespace weft

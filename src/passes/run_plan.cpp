@@ -1,0 +1,49 @@
+#include "passes/run_plan.h"
+
+#include "layout/make_layout.h"
+#include "passes/pass_list.h"
+#include "schedule/registry.h"
+
+namespace weft {
+
+Schedule make_schedule(const Config& config) {
+  const ScheduleConfig& wanted = config.schedule;
+  const ScheduleEntry* entry = find_schedule(wanted.schedules_method);
+  const Placement placement = entry != nullptr ? entry->placement : Placement::Looped;
+  return build_schedule(
+      wanted.schedules_method,
+      {.num_ranks = config.parallel.pipeline_model_parallel_size,
+       .chunks_per_rank = make_stage_map(config, placement).chunks_per_rank,
+       .num_micro_batches = wanted.num_microbatches.value(),
+       .group_size = wanted.microbatch_group_size_per_virtual_pipeline_stage.value_or(0),
+       .overlap = wanted.moe_fb_overlap,
+       .detach = wanted.dualpipev_dw_detach});
+}
+
+RunPlan make_run_plan(const Config& config) {
+  const ParallelConfig& parallel = config.parallel;
+  RunPlan plan;
+  plan.mesh = {.pp_size = parallel.pipeline_model_parallel_size,
+               .dp_size = parallel.data_parallel_size.value(),
+               .ep_size = parallel.expert_model_parallel_size,
+               .tp_size = parallel.tensor_model_parallel_size};
+  plan.sizes.micro_batch_size = config.schedule.micro_batch_size.value();
+  plan.sizes.num_micro_batches = config.schedule.num_microbatches.value();
+  plan.sizes.global_batch_size =
+      plan.sizes.micro_batch_size * plan.sizes.num_micro_batches * plan.mesh.dp_size;
+  plan.tied_embeddings = !config.model.untie_embeddings_and_output_weights;
+  plan.schedule = make_schedule(config);
+  plan.layout = make_layout(config, plan.schedule.map);
+  plan.costs = config.train.costs.empty()
+                   ? estimate_costs(config.model, parallel, plan.sizes.micro_batch_size)
+                   : read_costs(config.train.costs);
+  const bool overlap = config.schedule.moe_fb_overlap;
+  plan.steps = lower(plan.schedule, plan.layout, plan.costs,
+                     {.moe_fb_overlap = overlap, .reduce_gradients = plan.mesh.dp_size > 1});
+  plan.forward_steps =
+      lower(build_forward_only(plan.schedule.map, plan.sizes.num_micro_batches), plan.layout,
+            plan.costs, {.moe_fb_overlap = overlap, .forward_only = true});
+  return plan;
+}
+
+}  // namespace weft

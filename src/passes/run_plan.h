@@ -1,0 +1,43 @@
+// From flags to the plan of a whole run: sizes, mesh, layout, schedule, steps.
+#pragma once
+
+#include <string>
+
+#include "config/config.h"
+#include "costs/costs.h"
+#include "layout/layout.h"
+#include "layout/mesh.h"
+#include "schedule/schedule.h"
+#include "schedule/step.h"
+
+namespace weft {
+
+struct BatchSizes {
+  int micro_batch_size = 1;
+  int num_micro_batches = 1;  // per data parallel rank
+  int global_batch_size = 1;  // micro_batch_size * num_micro_batches * DP
+
+  bool operator==(const BatchSizes&) const = default;
+};
+
+struct RunPlan {
+  Mesh mesh;
+  BatchSizes sizes;
+  Layout layout;
+  bool tied_embeddings = true;
+  Costs costs;              // that weave used
+  Schedule schedule;        // compute level
+  StepPlan steps;           // one training step
+  StepPlan forward_steps;   // one evaluation step, forwards only
+};
+
+// Both take a config that has passed the rules and is resolved (config/derive.h).
+
+// The compute-level schedule that the flags ask for. Throws UserError.
+Schedule make_schedule(const Config& config);
+
+// The same value on every rank. Throws PlanError with every finding if the plan does not pass the
+// verifiers.
+RunPlan make_run_plan(const Config& config);
+
+}  // namespace weft

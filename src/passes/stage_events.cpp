@@ -1,0 +1,196 @@
+#include "passes/stage_events.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "passes/chains.h"
+
+namespace weft {
+namespace {
+
+constexpr std::size_t kNumKinds = 10;  // of wires; segments have fewer
+static_assert(static_cast<int>(WireKind::ReduceGrad) + 1 == kNumKinds);
+constexpr std::size_t kNumStepKinds = std::variant_size_v<Step>;
+
+bool leaves_rank(const Layout& layout, Stage stage, int neighbour) {
+  return neighbour >= 0 && neighbour < layout.map.num_stages() &&
+         !layout.map.is_local(stage, Stage(neighbour));
+}
+
+}  // namespace
+
+StageEvents::StageEvents(const Layout& layout, Stage stage, bool forward_only)
+    : stage_(stage),
+      segments_(stage_segments(layout, stage)),
+      layers_(layout.stages[stage.value].decoder_layers) {
+  std::sort(layers_.begin(), layers_.end());
+  event_of_slot_.assign((layers_.size() + 1) * kNumKinds * kNumStepKinds, -1);
+  add_forward(layout);
+  if (!forward_only) add_backward(layout);
+}
+
+Step StageEvents::step(int event, MicroBatch micro_batch) const {
+  Step step = events_[event];
+  std::visit(
+      [&](auto& s) {
+        if constexpr (requires { s.segment; }) {
+          s.segment.micro_batch = micro_batch;
+        } else {
+          s.wire.micro_batch = micro_batch;
+        }
+      },
+      step);
+  return step;
+}
+
+std::optional<int> StageEvents::find(const Step& step) const {
+  const std::size_t slot = slot_of(step);
+  if (slot >= event_of_slot_.size() || event_of_slot_[slot] < 0) return std::nullopt;
+  return event_of_slot_[slot];
+}
+
+// Past the end if the layer is none of the stage's.
+std::size_t StageEvents::slot_of(const Step& step) const {
+  const auto [kind, layer] = std::visit(
+      [](const auto& s) {
+        if constexpr (requires { s.segment; }) {
+          return std::pair(static_cast<std::size_t>(s.segment.kind), s.segment.layer);
+        } else {
+          return std::pair(static_cast<std::size_t>(s.wire.kind), s.wire.layer);
+        }
+      },
+      step);
+  std::size_t position = 0;
+  if (layer != -1) {
+    const auto it = std::lower_bound(layers_.begin(), layers_.end(), layer);
+    if (it == layers_.end() || *it != layer) return event_of_slot_.size();
+    position = static_cast<std::size_t>(it - layers_.begin()) + 1;
+  }
+  return (position * kNumKinds + kind) * kNumStepKinds + step.index();
+}
+
+int StageEvents::add(const Step& step) {
+  events_.push_back(step);
+  event_of_slot_.at(slot_of(step)) = size() - 1;
+  return size() - 1;
+}
+
+StageEvents::WireEvents StageEvents::add_wire(WireKind kind, int layer) {
+  const Wire wire{kind, stage_, layer, MicroBatch(0)};
+  const WireEvents events{add(StartWire{wire}), add(WaitWire{wire})};
+  before(events.start, events.wait);
+  if (kind != WireKind::RecvForward && kind != WireKind::RecvBackward) {
+    before(events.wait, add(Release{wire}));
+  }
+  return events;
+}
+
+int StageEvents::forward(SegmentKind kind, int layer) const {
+  return find(RunForward{{kind, stage_, layer, MicroBatch(0)}}).value();
+}
+
+int StageEvents::dgrad(SegmentKind kind, int layer) const {
+  return find(RunDgrad{{kind, stage_, layer, MicroBatch(0)}}).value();
+}
+
+void StageEvents::add_forward(const Layout& layout) {
+  int previous = -1;
+  for (const Segment& segment : segments_) {
+    const int event = add(RunForward{segment});
+    switch (segment.kind) {
+      case SegmentKind::SharedExpert:
+        before(forward(SegmentKind::Attention, segment.layer), event);
+        continue;  // beside the chain
+      case SegmentKind::Experts: {
+        const WireEvents counts = add_wire(WireKind::Counts, segment.layer);
+        const WireEvents dispatch = add_wire(WireKind::Dispatch, segment.layer);
+        before(previous, counts.start);
+        before(counts.wait, dispatch.start);
+        before(dispatch.wait, event);
+        break;
+      }
+      case SegmentKind::Merge: {
+        const WireEvents combine = add_wire(WireKind::Combine, segment.layer);
+        before(previous, combine.start);
+        before(combine.wait, event);
+        if (layout.shared_expert) before(forward(SegmentKind::SharedExpert, segment.layer), event);
+        break;
+      }
+      case SegmentKind::Embedding:
+      case SegmentKind::Attention:
+      case SegmentKind::Mlp:
+      case SegmentKind::Head:
+      case SegmentKind::Identity:
+        if (previous >= 0) before(previous, event);
+        break;
+    }
+    if (previous < 0) first_forward_ = event;
+    previous = event;
+  }
+  last_forward_ = previous;
+  if (leaves_rank(layout, stage_, stage_.value - 1)) {
+    before(add_wire(WireKind::RecvForward, -1).wait, first_forward_);
+  }
+  if (leaves_rank(layout, stage_, stage_.value + 1)) {
+    before(last_forward_, add_wire(WireKind::SendForward, -1).start);
+  }
+}
+
+void StageEvents::add_backward(const Layout& layout) {
+  int previous = -1;
+  for (auto it = segments_.rbegin(); it != segments_.rend(); ++it) {
+    const Segment& segment = *it;
+    const bool embedding = segment.kind == SegmentKind::Embedding;
+    if (embedding) {
+      const int wgrad = add(RunWgrad{segment});
+      before(previous >= 0 ? previous : last_forward_, wgrad);
+      if (previous < 0) first_backward_ = previous = wgrad;
+      continue;
+    }
+    const int event = add(RunDgrad{segment});
+    before(last_forward_, event);
+    if (segment.kind != SegmentKind::Merge && segment.kind != SegmentKind::Identity) {
+      before(event, add(RunWgrad{segment}));
+    }
+    switch (segment.kind) {
+      case SegmentKind::SharedExpert:
+        before(dgrad(SegmentKind::Merge, segment.layer), event);
+        continue;  // beside the chain
+      case SegmentKind::Experts: {
+        const WireEvents combine = add_wire(WireKind::CombineBackward, segment.layer);
+        before(previous, combine.start);
+        before(combine.wait, event);
+        break;
+      }
+      case SegmentKind::Attention:
+        if (layout.layer_kinds[segment.layer] == LayerKind::Moe) {
+          const WireEvents dispatch = add_wire(WireKind::DispatchBackward, segment.layer);
+          before(previous, dispatch.start);
+          before(dispatch.wait, event);
+          if (layout.shared_expert) before(dgrad(SegmentKind::SharedExpert, segment.layer), event);
+          break;
+        }
+        before(previous, event);
+        break;
+      case SegmentKind::Mlp:
+      case SegmentKind::Merge:
+      case SegmentKind::Head:
+      case SegmentKind::Identity:
+        if (previous >= 0) before(previous, event);
+        break;
+      case SegmentKind::Embedding:
+        break;
+    }
+    if (previous < 0) first_backward_ = event;
+    previous = event;
+  }
+  last_backward_ = previous;
+  if (leaves_rank(layout, stage_, stage_.value + 1)) {
+    before(add_wire(WireKind::RecvBackward, -1).wait, first_backward_);
+  }
+  if (leaves_rank(layout, stage_, stage_.value - 1)) {
+    before(last_backward_, add_wire(WireKind::SendBackward, -1).start);
+  }
+}
+
+}  // namespace weft
