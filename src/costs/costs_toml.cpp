@@ -192,7 +192,8 @@ std::string print_three(const Three& cost) {
 
 std::string quoted(const std::string& text) {
   std::ostringstream out;
-  out << toml::value<std::string>(text);
+  const toml::value<std::string> value(text);
+  out << toml::toml_formatter(value, toml::format_flags::none);
   return out.str();
 }
 

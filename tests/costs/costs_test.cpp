@@ -1,0 +1,58 @@
+#include "costs/costs.h"
+
+#include <gtest/gtest.h>
+
+namespace weft {
+namespace {
+
+TEST(Costs, StageOverridesTheDefault) {
+  Costs costs;
+  costs.stage = {2, 3, 4};
+  costs.stages[5] = {7, 8, 9};
+  EXPECT_EQ(costs.of_stage(Stage(0)), (StageCost{2, 3, 4}));
+  EXPECT_EQ(costs.of_stage(Stage(5)), (StageCost{7, 8, 9}));
+}
+
+TEST(Costs, EmptyTablesStandForTheDefaults) {
+  const Costs costs;
+  EXPECT_EQ(costs.of_segment({SegmentKind::Experts, true}),
+            default_costs().segments.at({SegmentKind::Experts, true}));
+  EXPECT_EQ(costs.of_wire(WireKind::Dispatch), default_costs().wires.at(WireKind::Dispatch));
+}
+
+TEST(Costs, UnnamedWireTakesAsLongAsItsMirror) {
+  Costs costs;
+  costs.p2p = 3;
+  costs.wires = {{WireKind::Dispatch, 5}, {WireKind::CombineBackward, 7}};
+  EXPECT_EQ(costs.of_wire(WireKind::DispatchBackward), 5);
+  EXPECT_EQ(costs.of_wire(WireKind::Combine), 7);
+  EXPECT_EQ(costs.of_wire(WireKind::RecvBackward), 3) << "a hand-over without a mirror is p2p";
+  EXPECT_EQ(costs.of_wire(WireKind::Counts), 0);
+  EXPECT_EQ(costs.of_wire(WireKind::ReduceGrad), 0);
+
+  costs.wires = {{WireKind::Dispatch, 5}, {WireKind::RecvForward, 2}};
+  EXPECT_EQ(costs.of_wire(WireKind::CombineBackward), 5) << "one all-to-all stands for all four";
+  EXPECT_EQ(costs.of_wire(WireKind::SendBackward), 2);
+}
+
+TEST(Costs, UnnamedSegmentOfANonEmptyTableTakesNoTime) {
+  Costs costs;
+  costs.segments[{SegmentKind::Mlp, false}] = {4, 5, 6};
+  EXPECT_EQ(costs.of_segment({SegmentKind::Mlp, true}), (SegmentCost{4, 5, 6}));
+  EXPECT_EQ(costs.of_segment({SegmentKind::Head, false}), (SegmentCost{0, 0, 0}));
+}
+
+TEST(Costs, KeyOfASegmentKnowsItsLayer) {
+  Layout layout;
+  layout.layer_kinds = {LayerKind::Dense, LayerKind::Moe};
+  const auto key = [&](SegmentKind kind, int layer) {
+    return key_of(layout, Segment{kind, Stage(0), layer, MicroBatch(0)});
+  };
+  EXPECT_EQ(key(SegmentKind::Attention, 0), (SegmentKey{SegmentKind::Attention, false}));
+  EXPECT_EQ(key(SegmentKind::Attention, 1), (SegmentKey{SegmentKind::Attention, true}));
+  EXPECT_EQ(key(SegmentKind::Experts, 1), (SegmentKey{SegmentKind::Experts, true}));
+  EXPECT_EQ(key(SegmentKind::Head, -1), (SegmentKey{SegmentKind::Head, false}));
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,117 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "base/error.h"
+#include "costs/costs.h"
+
+namespace weft {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+// The message of the UserError that parsing `text` ends in.
+std::string refusal(const std::string& text) {
+  try {
+    parse_costs(text, "costs.toml");
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(CostsToml, ReadsEveryTable) {
+  const Costs costs = parse_costs(R"(
+unit = "ms"                     # a comment
+p2p = 1
+pair = 3.5
+stage = { forward = 2, dgrad = 2.5 }
+[stages]
+7 = { wgrad = 9 }
+[segments.moe_attention]
+forward = 4.1
+dgrad = 4.3
+wgrad = 2.2
+[wires]
+combine_backward = 0.25
+send_forward = 1e-3
+)",
+                                  "costs.toml");
+  EXPECT_EQ(costs.unit, "ms");
+  EXPECT_EQ(costs.p2p, 1);
+  EXPECT_EQ(costs.pair, 3.5);
+  EXPECT_EQ(costs.stage, (StageCost{2, 2.5, 1}));
+  EXPECT_EQ(costs.stages, (std::map<int, StageCost>{{7, {2, 2.5, 9}}}));
+  EXPECT_EQ(costs.segments,
+            (std::map<SegmentKey, SegmentCost>{{{SegmentKind::Attention, true}, {4.1, 4.3, 2.2}}}));
+  EXPECT_EQ(costs.wires, (std::map<WireKind, double>{{WireKind::CombineBackward, 0.25},
+                                                     {WireKind::SendForward, 1e-3}}));
+}
+
+TEST(CostsToml, PrintsOneLinePerEntry) {
+  Costs costs;
+  costs.pair = 2.5;
+  costs.stages[3] = {1, 2, 3};
+  costs.segments[{SegmentKind::Attention, true}] = {0.5, 1, 2};
+  costs.wires[WireKind::Dispatch] = 0.1;
+  EXPECT_EQ(print_costs(costs), R"(unit = "units"
+p2p = 0
+pair = 2.5
+stage = { forward = 1, dgrad = 1, wgrad = 1 }
+
+[stages]
+3 = { forward = 1, dgrad = 2, wgrad = 3 }
+
+[segments]
+moe_attention = { forward = 0.5, dgrad = 1, wgrad = 2 }
+
+[wires]
+dispatch = 0.1
+)");
+}
+
+TEST(CostsToml, RoundTripKeepsEveryBit) {
+  std::mt19937 random(7);
+  std::uniform_real_distribution<double> exponent(-12, 12);
+  const auto value = [&] { return std::pow(10.0, exponent(random)); };
+  for (int round = 0; round < 50; ++round) {
+    Costs costs = default_costs();
+    costs.unit = "ms \"quoted\"";
+    costs.p2p = value();
+    if (round % 2 == 0) costs.pair = value();
+    costs.stage = {value(), value(), value()};
+    for (int stage = 0; stage < round % 4; ++stage) costs.stages[stage] = {value(), value(), 0};
+    for (auto& [key, cost] : costs.segments) cost = {value(), value(), value()};
+    for (auto& [kind, cost] : costs.wires) cost = value();
+    EXPECT_EQ(parse_costs(print_costs(costs), "round trip"), costs);
+  }
+}
+
+TEST(CostsToml, RefusalNamesFileLineKeyAndValue) {
+  EXPECT_THAT(
+      refusal("unit = \"ms\"\n[wires]\ndispatch = -2.0\n"),
+      AllOf(HasSubstr("costs.toml:3"), HasSubstr("wires.dispatch = -2.0"), HasSubstr("0 or more")));
+  EXPECT_THAT(refusal("[wires]\ndispatch = \"fast\"\n"), HasSubstr("wires.dispatch = "));
+  EXPECT_THAT(refusal("p2p = nan\n"), HasSubstr("p2p = nan"));
+  EXPECT_THAT(refusal("[stages]\nfirst = { forward = 1 }\n"), HasSubstr("stages.first"));
+  EXPECT_THAT(refusal("[wires\n"), AllOf(HasSubstr("costs.toml:1"), HasSubstr("not TOML")));
+  EXPECT_THAT(refusal("wires = 3\n"), HasSubstr("must be a table"));
+}
+
+TEST(CostsToml, UnknownNamesListTheKnownOnesAndAllAreReported) {
+  EXPECT_THAT(refusal("[segments.atention]\nforward = 1\n[wires]\ndispach = 1\n"),
+              AllOf(HasSubstr("segments.atention"), HasSubstr("moe_attention"),
+                    HasSubstr("wires.dispach"), HasSubstr("combine_backward")));
+  EXPECT_THAT(refusal("stage = { forwards = 1 }\n"),
+              AllOf(HasSubstr("stage.forwards = 1"), HasSubstr("forward, dgrad, wgrad")));
+}
+
+TEST(CostsToml, MissingFileIsTheUsersError) {
+  EXPECT_THROW(read_costs("/nowhere/costs.toml"), UserError);
+}
+
+}  // namespace
+}  // namespace weft

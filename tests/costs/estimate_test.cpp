@@ -1,0 +1,71 @@
+#include <gtest/gtest.h>
+
+#include "costs/costs.h"
+
+namespace weft {
+namespace {
+
+ModelConfig small_model() {
+  ModelConfig model;
+  model.num_layers = 8;
+  model.hidden_size = 256;
+  model.ffn_hidden_size = 1024;
+  model.num_attention_heads = 4;
+  model.seq_length = 128;
+  model.vocab_size = 256;
+  model.num_experts = 8;
+  model.moe_router_topk = 2;
+  model.moe_ffn_hidden_size = 512;
+  return model;
+}
+
+ParallelConfig two_by_two() {
+  ParallelConfig parallel;
+  parallel.pipeline_model_parallel_size = 2;
+  parallel.expert_model_parallel_size = 2;
+  return parallel;
+}
+
+TEST(EstimateCosts, UnknownSizesGiveTheDefaultTable) {
+  EXPECT_EQ(estimate_costs(ModelConfig{}, two_by_two()), default_costs());
+}
+
+// 128 tokens, top-2, 256 numbers of 4 bytes, half of which leave the rank: 131072 bytes at 100 MB/s
+// are 1.31072 ms, and 0.2 ms of latency.
+TEST(EstimateCosts, AllToAllByArithmetic) {
+  const Costs costs = estimate_costs(small_model(), two_by_two());
+  EXPECT_EQ(costs.unit, "ms");
+  EXPECT_NEAR(costs.of_wire(WireKind::Dispatch), 1.51072, 1e-9);
+  EXPECT_EQ(costs.of_wire(WireKind::Dispatch), costs.of_wire(WireKind::CombineBackward));
+  EXPECT_NEAR(costs.of_wire(WireKind::SendForward), 1.31072 + 0.2, 1e-9);
+}
+
+// An expert's three products over 256 rows: 3 * 2 * 256 * 256 * 512 FLOPs at 100 GFLOP/s are
+// 2.01326592 ms, which is what W takes beyond 0.05 ms of overhead.
+TEST(EstimateCosts, ExpertsByArithmetic) {
+  const SegmentCost experts =
+      estimate_costs(small_model(), two_by_two()).of_segment({SegmentKind::Experts, true});
+  EXPECT_NEAR(experts.wgrad, 2.01326592 + 0.05, 1e-9);
+  EXPECT_GT(experts.forward, experts.wgrad);
+  EXPECT_GT(experts.dgrad, experts.forward);
+}
+
+TEST(EstimateCosts, OneExpertRankCopiesLocally) {
+  ParallelConfig parallel = two_by_two();
+  const double wire = estimate_costs(small_model(), parallel).of_wire(WireKind::Dispatch);
+  parallel.expert_model_parallel_size = 1;
+  EXPECT_LT(estimate_costs(small_model(), parallel).of_wire(WireKind::Dispatch), wire / 10);
+}
+
+TEST(EstimateCosts, GrowWithTheMicroBatch) {
+  const Costs one = estimate_costs(small_model(), two_by_two(), 1);
+  const Costs four = estimate_costs(small_model(), two_by_two(), 4);
+  for (const auto& [key, cost] : one.segments) {
+    if (key.kind == SegmentKind::Identity) continue;
+    EXPECT_GT(four.segments.at(key).forward, cost.forward) << name_of(key);
+  }
+  EXPECT_GT(four.of_wire(WireKind::Combine), one.of_wire(WireKind::Combine));
+}
+
+}  // namespace
+}  // namespace weft
