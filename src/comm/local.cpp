@@ -250,6 +250,11 @@ CommunicatorPtr LocalWorld::rank(int rank) {
   return std::make_shared<LocalCommunicator>(impl_, Rank(rank));
 }
 
+GroupPtr make_group_of_one(const std::string& name, Rank rank) {
+  const auto world = std::make_shared<LocalWorld::Impl>(1, LocalOptions());
+  return std::make_shared<LocalGroup>(world, world->queue(0, name, {rank}), 0);
+}
+
 void run_ranks(int num_ranks, const LocalOptions& options,
                const std::function<void(int, const CommunicatorPtr&)>& body) {
   LocalWorld world(num_ranks, options);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "comm/communicator.h"
 
@@ -37,6 +38,9 @@ class LocalWorld {
  private:
   std::shared_ptr<Impl> impl_;
 };
+
+// A group whose only member is this process, of global rank `rank`: local copies.
+GroupPtr make_group_of_one(const std::string& name, Rank rank);
 
 // Runs `body` on `num_ranks` threads. A rank that throws aborts the others; when all have ended the
 // first exception is thrown here as it was. Thread-local settings of ATen (grad mode, memory
