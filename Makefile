@@ -40,20 +40,18 @@ bench: configure ## Builds and runs the benchmarks
 	@cmake --build build --target run_benchmarks
 
 sources = git ls-files -z -- '*.h' '*.cpp'
-tidy_build = build-plan-only
 
 format: ## Formats all C++ sources
 	@tools/setup --plan-only --with lint
 	@$(sources) | xargs -0 .venv-tools/bin/clang-format -i
 
-lint: ## Checks format, the rules of tools/lint, and the plan half with clang-tidy
+lint: ## Checks the rules of tools/lint, the format, and the plan half with clang-tidy
 	@tools/setup --plan-only --with lint
 	@tools/lint
 	@$(sources) | xargs -0 .venv-tools/bin/clang-format --dry-run -Werror
-	@cmake --preset plan-only
-	@cd $(tidy_build) && ninja -t targets all >/dev/null
+	@cmake --preset plan-only >/dev/null
 	@tools/lint --print-plan-sources | xargs -P $(JOBS) -n 4 \
-	  .venv-tools/bin/clang-tidy -p $(tidy_build) --quiet
+	  .venv-tools/bin/clang-tidy -p build-plan-only --quiet
 
 clean: ## Removes what was built; keeps .venv
 	@rm -rf build build-dev build-asan build-tsan build-plan-only
