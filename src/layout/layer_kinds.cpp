@@ -21,7 +21,9 @@ std::string without_blanks(std::string_view text) {
 }
 
 // Lists as Megatron's scripts write them:
-//   sum = product ('+' product)*     product = value ('*' N)*     value = '[' 0|1,... ']' | '(' sum ')'
+//   sum      product ('+' product)*
+//   product  value ('*' N)*
+//   value    '[' 0 or 1, ... ']' or '(' sum ')'
 class PatternReader {
  public:
   explicit PatternReader(std::string_view text) : text_(text) {}

@@ -63,19 +63,18 @@ int chunks_of_layout_string(const std::string& text, int num_ranks, Placement pl
   const std::string found =
       std::string(kLayoutFlag) + " with " + std::to_string(num_stages) + " stages";
   if (placement == Placement::V && num_stages != 2 * num_ranks) {
-    violations.push_back({"layout-v-stages", found,
-                          "a V on " + ranks_text(num_ranks) + " has exactly " +
-                              std::to_string(2 * num_ranks)});
+    violations.push_back(
+        {"layout-v-stages", found,
+         "a V on " + ranks_text(num_ranks) + " has exactly " + std::to_string(2 * num_ranks)});
   } else if (num_stages % num_ranks != 0) {
-    violations.push_back({"layout-stages-divide", found,
-                          "has to be a multiple of --pipeline-model-parallel-size, " +
-                              std::to_string(num_ranks)});
+    violations.push_back(
+        {"layout-stages-divide", found,
+         "has to be a multiple of --pipeline-model-parallel-size, " + std::to_string(num_ranks)});
   }
   return std::max(1, num_stages / num_ranks);
 }
 
-int chunks_per_rank(const Config& config, Placement placement,
-                    std::vector<Violation>& violations) {
+int chunks_per_rank(const Config& config, Placement placement, std::vector<Violation>& violations) {
   const ScheduleConfig& schedule = config.schedule;
   const int num_ranks = config.parallel.pipeline_model_parallel_size;
   if (!schedule.pipeline_model_parallel_layout.empty()) {
@@ -93,8 +92,8 @@ int chunks_per_rank(const Config& config, Placement placement,
     return 1;
   }
   const std::int64_t per_round = std::int64_t{*layers_per_stage} * num_ranks;
-  return static_cast<int>(std::max<std::int64_t>(
-      1, (*config.model.num_layers + per_round - 1) / per_round));
+  return static_cast<int>(
+      std::max<std::int64_t>(1, (*config.model.num_layers + per_round - 1) / per_round));
 }
 
 std::vector<StageLayers> uniform_stages(int num_layers, int mtp_layers, int num_stages) {
@@ -111,7 +110,7 @@ std::vector<StageLayers> uniform_stages(int num_layers, int mtp_layers, int num_
 }
 
 int count_layers(const std::vector<StageLayers>& stages,
-                 std::vector<int> StageLayers::*layers_of_stage) {
+                 std::vector<int> StageLayers::* layers_of_stage) {
   int count = 0;
   for (const StageLayers& stage : stages) {
     count += static_cast<int>((stage.*layers_of_stage).size());
@@ -126,17 +125,15 @@ void check_counts(const ModelConfig& model, const std::vector<StageLayers>& stag
   const int decoder = count_layers(stages, &StageLayers::decoder_layers);
   const int mtp = count_layers(stages, &StageLayers::mtp_layers);
   if (model.num_layers && *model.num_layers != decoder) {
-    violations.push_back({"layout-num-layers",
-                          std::string(kLayoutFlag) + " with " + std::to_string(decoder) +
-                              " decoder layers",
-                          "--num-layers says " + std::to_string(*model.num_layers) +
-                              "; noop layers count too"});
+    violations.push_back(
+        {"layout-num-layers",
+         std::string(kLayoutFlag) + " with " + std::to_string(decoder) + " decoder layers",
+         "--num-layers says " + std::to_string(*model.num_layers) + "; noop layers count too"});
   }
   const bool says_mtp = model.num_layers.has_value() || model.mtp_num_layers > 0;
   if (says_mtp && model.mtp_num_layers != mtp) {
     violations.push_back({"layout-mtp-num-layers",
-                          std::string(kLayoutFlag) + " with " + std::to_string(mtp) +
-                              " MTP layers",
+                          std::string(kLayoutFlag) + " with " + std::to_string(mtp) + " MTP layers",
                           "--mtp-num-layers says " + std::to_string(model.mtp_num_layers)});
   }
 }
@@ -173,10 +170,10 @@ Layout make_layout(const Config& config, const StageMap& map) {
     layout.stages = parse_layout_string(text);
     chunks_of_layout_string(text, map.num_ranks, map.placement, violations);
     if (violations.empty() && static_cast<int>(layout.stages.size()) != map.num_stages()) {
-      violations.push_back({"layout-schedule-stages",
-                            std::string(kLayoutFlag) + " with " +
-                                std::to_string(layout.stages.size()) + " stages",
-                            "the schedule has " + std::to_string(map.num_stages())});
+      violations.push_back(
+          {"layout-schedule-stages",
+           std::string(kLayoutFlag) + " with " + std::to_string(layout.stages.size()) + " stages",
+           "the schedule has " + std::to_string(map.num_stages())});
     }
     check_counts(model, layout.stages, violations);
   }

@@ -44,8 +44,8 @@ struct ActionPair {
 using Cell = std::variant<Action, ActionPair>;
 
 constexpr bool is_compute(ActionKind kind) {
-  return kind == ActionKind::Forward || kind == ActionKind::Backward ||
-         kind == ActionKind::Dgrad || kind == ActionKind::Wgrad;
+  return kind == ActionKind::Forward || kind == ActionKind::Backward || kind == ActionKind::Dgrad ||
+         kind == ActionKind::Wgrad;
 }
 
 }  // namespace weft

@@ -97,7 +97,8 @@ std::map<int, Owner> stage_owners(const std::vector<std::vector<PlacedCell>>& ra
         const Owner owner{static_cast<int>(rank), &placed};
         const auto [seen, added] = owners.try_emplace(action.stage.value, owner);
         if (added || seen->second.rank == owner.rank) continue;
-        throw UserError({kRule, file_name + ": " + placed.place() + ": `" + print(placed.cell) + "`",
+        throw UserError({kRule,
+                         file_name + ": " + placed.place() + ": `" + print(placed.cell) + "`",
                          "stage " + std::to_string(action.stage.value) + " is on " +
                              seen->second.cell->place() + " too; a stage has one rank"});
       }

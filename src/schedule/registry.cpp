@@ -24,8 +24,8 @@ const ScheduleEntry& require_entry(const std::string& name) {
   const ScheduleEntry* entry = find_schedule(name);
   if (entry == nullptr) {
     throw UserError({"schedule-unknown", std::string(kMethodFlag) + name,
-                     "no such schedule" + did_you_mean(name, known) + "; there are " +
-                         join(known) + " and files that end in .csv"});
+                     "no such schedule" + did_you_mean(name, known) + "; there are " + join(known) +
+                         " and files that end in .csv"});
   }
   if (entry->build == nullptr) {
     throw UserError({"schedule-not-built", std::string(kMethodFlag) + name,
@@ -38,8 +38,8 @@ const ScheduleEntry& require_entry(const std::string& name) {
 void check_sizes(const BuildRequest& request, std::vector<Violation>& violations) {
   const auto at_least_one = [&](const char* flag, int value) {
     if (value >= 1) return;
-    violations.push_back({"at-least-one", std::string(flag) + " " + std::to_string(value),
-                          "has to be 1 or more"});
+    violations.push_back(
+        {"at-least-one", std::string(flag) + " " + std::to_string(value), "has to be 1 or more"});
   };
   at_least_one("--pipeline-model-parallel-size", request.num_ranks);
   at_least_one("--num-microbatches", request.num_micro_batches);
@@ -144,8 +144,7 @@ Schedule build_forward_only(const StageMap& map, int num_micro_batches) {
     std::vector<Action> forwards;
     for (int c = 0; c < map.chunks_per_rank; ++c) {
       for (int m = 0; m < num_micro_batches; ++m) {
-        forwards.push_back(
-            {ActionKind::Forward, map.stage_of(Rank(r), Chunk(c)), MicroBatch(m)});
+        forwards.push_back({ActionKind::Forward, map.stage_of(Rank(r), Chunk(c)), MicroBatch(m)});
       }
     }
     // Stage plus micro-batch grows along every dependency, so no circle of ranks can form.

@@ -39,8 +39,8 @@ std::string default_schedule_name(int num_ranks, int chunks_per_rank);
 // The stage map that build_schedule would use. Throws as build_schedule.
 StageMap stage_map_of(const std::string& name, const BuildRequest& request);
 
-// Compute level. Throws UserError for an unknown name (with the nearest one), a schedule that is not
-// built yet, and a request that the schedule cannot serve (sizes, overlap, detach).
+// Compute level. Throws UserError for an unknown name (with the nearest one), a schedule that is
+// not built yet, and a request that the schedule cannot serve (sizes, overlap, detach).
 Schedule build_schedule(const std::string& name, const BuildRequest& request);
 
 // Evaluation: the forwards of all chunks, ordered so that no rank waits in a circle.

@@ -13,7 +13,7 @@ namespace weft {
 
 // Parts of a stage between two wires. A MoE layer is Attention, SharedExpert (if there is one),
 // Experts, Merge; a dense layer is Attention, Mlp; a noop layer has none.
-//   Attention     norm, attention, residual; in a MoE layer also norm, router, permutation by target
+//   Attention     norm, attention, residual; in a MoE layer also norm, router, permutation
 //   Mlp           norm, dense feed-forward, residual
 //   SharedExpert  runs beside the dispatch wire
 //   Experts       sort by expert, grouped GEMMs, unsort

@@ -10,7 +10,6 @@
 namespace weft {
 namespace {
 
-
 // Longer operations first: SEND_F begins with none of the others, but F, B, I, W are one letter.
 constexpr std::array<std::pair<ActionKind, std::string_view>, 9> kOperations = {{
     {ActionKind::ReduceGrad, "REDUCE_GRAD"},
@@ -181,8 +180,7 @@ std::optional<Wire> read_wire(std::string_view text) {
   if (!place || place->layer < 0) return std::nullopt;
   const auto kind = key_of(kWires, place->name);
   if (!kind || value_of(kStageWires, *kind)) return std::nullopt;
-  const auto direction =
-      is_backward_wire(*kind) ? ActionKind::Backward : ActionKind::Forward;
+  const auto direction = is_backward_wire(*kind) ? ActionKind::Backward : ActionKind::Forward;
   if (place->action.kind != direction) return std::nullopt;
   return Wire{*kind, place->action.stage, place->layer, place->action.micro_batch};
 }
@@ -204,15 +202,15 @@ std::optional<Step> read_step(std::string_view text) {
 template <class Result>
 Result require(const std::optional<Result>& result, std::string_view text, const char* expected) {
   if (result) return *result;
-  throw UserError({"schedule-text", "`" + std::string(text) + "`",
-                   std::string("expected ") + expected});
+  throw UserError(
+      {"schedule-text", "`" + std::string(text) + "`", std::string("expected ") + expected});
 }
 
 std::string print_place(char operation, Stage stage, MicroBatch micro_batch, std::string_view name,
                         int layer) {
   std::string text = std::to_string(stage.value) + operation + std::to_string(micro_batch.value);
   text.append(":").append(name);
-  if (layer >= 0) text += "." + std::to_string(layer);
+  if (layer >= 0) text.append(".").append(std::to_string(layer));
   return text;
 }
 
@@ -244,7 +242,8 @@ std::string print(const Action& action) {
 }
 
 std::string print(const ActionPair& pair) {
-  std::string text = "(" + print(pair.forward) + ";" + print(pair.backward) + ")";
+  std::string text = "(";
+  text.append(print(pair.forward)).append(";").append(print(pair.backward)).append(")");
   return text.append(kOverlap);
 }
 

@@ -7,7 +7,6 @@
 namespace weft {
 namespace {
 
-
 std::string expanded(const std::string& text) {
   return print_layout_string(parse_layout_string(text));
 }
@@ -84,17 +83,17 @@ TEST(LayoutString, AnErrorShowsItsPlace) {
 }
 
 TEST(LayoutString, Refused) {
-  for (const char* text :
-       {"", ",", "tL", "|EtL", "tEL", "Et", "EtLL", "EtLm", "EtmtL", "Etm|tL", "E()*2L", "E(t)L",
-        "E(t)*L", "Et*L", "Et*-1L", "Et*2*2L", "E(t)*2*2L", "E*tL", "*2EL", "Et)L", "Et L", "etL",
-        "E(t)*0L", "E2tL", "E(t*0)*2L"}) {
+  for (const char* text : {"",       ",",       "tL",        "|EtL",     "tEL",   "Et",     "EtLL",
+                           "EtLm",   "EtmtL",   "Etm|tL",    "E()*2L",   "E(t)L", "E(t)*L", "Et*L",
+                           "Et*-1L", "Et*2*2L", "E(t)*2*2L", "E*tL",     "*2EL",  "Et)L",   "Et L",
+                           "etL",    "E(t)*0L", "E2tL",      "E(t*0)*2L"}) {
     EXPECT_THROW(parse_layout_string(text), UserError) << text;
   }
 }
 
 TEST(LayoutString, AShortStringCannotAskForALotOfMemory) {
-  for (const char* text : {"Et*999999999L", "Et*99999999999999999999999L",
-                           "E(t*90000|)*90000L", "Et*60000t*60000L"}) {
+  for (const char* text :
+       {"Et*999999999L", "Et*99999999999999999999999L", "E(t*90000|)*90000L", "Et*60000t*60000L"}) {
     EXPECT_THROW(parse_layout_string(text), UserError) << text;
   }
 }

@@ -78,15 +78,13 @@ TEST(SplitLayers, EveryLayerIsHeldOnceAndStagesDifferByOne) {
 
 // The examples of the specification.
 TEST(MakeLayout, LoopedStringOfEightLayers) {
-  const Layout layout =
-      layout_of(with_string(2, 8, 1, "Ett|tt|ttt|tmL"), Placement::Looped);
+  const Layout layout = layout_of(with_string(2, 8, 1, "Ett|tt|ttt|tmL"), Placement::Looped);
   EXPECT_THAT(rank_texts(layout, 0), ElementsAre("Ett", "ttt"));
   EXPECT_THAT(rank_texts(layout, 1), ElementsAre("tt", "tmL"));
 }
 
 TEST(MakeLayout, SixtyOneLayersOnSixteenRanks) {
-  const Layout layout =
-      layout_of(with_string(16, 61, 1, "Ettt|(tt|)*29,m|L"), Placement::Looped);
+  const Layout layout = layout_of(with_string(16, 61, 1, "Ettt|(tt|)*29,m|L"), Placement::Looped);
   EXPECT_EQ(layout.map, (StageMap{16, 2, Placement::Looped}));
   EXPECT_EQ(layout.stages.size(), 32u);
   EXPECT_EQ(layout.layer_kinds.size(), 61u);
@@ -104,8 +102,7 @@ TEST(MakeLayout, FourteenLayersOverAV) {
 TEST(MakeLayout, UniformSplitWithMtpBesideTheLoss) {
   EXPECT_EQ(print_layout_string(layout_of(config_of(4, 10, 1), Placement::Looped).stages),
             "Ett|ttt|ttt|ttmL");
-  EXPECT_EQ(print_layout_string(layout_of(config_of(2, 9), Placement::V).stages),
-            "Ett|tt|ttt|ttL");
+  EXPECT_EQ(print_layout_string(layout_of(config_of(2, 9), Placement::V).stages), "Ett|tt|ttt|ttL");
 }
 
 TEST(MakeLayout, WithoutLayersEachStageIsOne) {
@@ -123,8 +120,7 @@ TEST(MakeLayout, VirtualStages) {
   EXPECT_EQ(make_stage_map(config, Placement::Looped), (StageMap{2, 3, Placement::Looped}));
   // Ten layers do not fill six stages of two; the stages take what there is.
   config.model.num_layers = 10;
-  EXPECT_EQ(print_layout_string(layout_of(config, Placement::Looped).stages),
-            "Et|tt|tt|tt|tt|tL");
+  EXPECT_EQ(print_layout_string(layout_of(config, Placement::Looped).stages), "Et|tt|tt|tt|tt|tL");
 }
 
 TEST(MakeLayout, ADenseLayerFirstSharedExpertsAndNoop) {
@@ -134,8 +130,8 @@ TEST(MakeLayout, ADenseLayerFirstSharedExpertsAndNoop) {
   config.model.moe_shared_expert_intermediate_size = 64;
   config.model.noop_layers = "3";
   const Layout layout = layout_of(config, Placement::Looped);
-  EXPECT_THAT(layout.layer_kinds, ElementsAre(LayerKind::Dense, LayerKind::Moe, LayerKind::Moe,
-                                              LayerKind::Noop));
+  EXPECT_THAT(layout.layer_kinds,
+              ElementsAre(LayerKind::Dense, LayerKind::Moe, LayerKind::Moe, LayerKind::Noop));
   EXPECT_TRUE(layout.shared_expert);
   config.model.num_experts = 0;
   EXPECT_FALSE(layout_of(config, Placement::Looped).shared_expert);
@@ -166,8 +162,7 @@ TEST(MakeLayout, Refused) {
   EXPECT_THAT(rules_of(config, looped), ElementsAre("layers-per-stage-needs-layers"));
   EXPECT_THAT(rules_of(config, Placement::V), ElementsAre("v-no-virtual-pipeline"));
   config.schedule.num_virtual_stages_per_pipeline_rank = 0;
-  EXPECT_THAT(rules_of(config, looped),
-              ElementsAre("at-least-one", "one-virtual-pipeline-flag"));
+  EXPECT_THAT(rules_of(config, looped), ElementsAre("at-least-one", "one-virtual-pipeline-flag"));
   config = with_string(2, {}, 0, "Et|tL");
   config.schedule.num_virtual_stages_per_pipeline_rank = 1;
   EXPECT_THAT(rules_of(config, looped), ElementsAre("layout-no-virtual-pipeline"));

@@ -29,9 +29,8 @@ TEST(StageMap, V) {
 
 TEST(StageMap, StageOfIsTheInverse) {
   for (int p = 1; p <= 8; ++p) {
-    for (const StageMap& map :
-         {StageMap{p, 1, Placement::Looped}, StageMap{p, 4, Placement::Looped},
-          StageMap{p, 2, Placement::V}}) {
+    for (const StageMap& map : {StageMap{p, 1, Placement::Looped},
+                                StageMap{p, 4, Placement::Looped}, StageMap{p, 2, Placement::V}}) {
       for (int s = 0; s < map.num_stages(); ++s) {
         EXPECT_EQ(map.stage_of(map.rank_of(Stage(s)), map.chunk_of(Stage(s))), Stage(s));
       }

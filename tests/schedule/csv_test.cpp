@@ -36,11 +36,9 @@ TEST(Csv, WhatWasPrintedReadsBackTheSame) {
   for (int p = 1; p <= 5; ++p) {
     for (int m = 1; m <= 12; ++m) {
       for (const bool overlap : {false, true}) {
-        const Schedule looped =
-            build_schedule("interleaved", {.num_ranks = p,
-                                           .chunks_per_rank = 3,
-                                           .num_micro_batches = m,
-                                           .overlap = overlap});
+        const Schedule looped = build_schedule(
+            "interleaved",
+            {.num_ranks = p, .chunks_per_rank = 3, .num_micro_batches = m, .overlap = overlap});
         EXPECT_EQ(parse_csv(print_csv(looped), "x.csv"), looped);
       }
       if (p == 1) continue;  // two stages on one rank read back as looped
@@ -107,10 +105,12 @@ TEST(Csv, PlacementThatIsNone) {
   EXPECT_THAT(messages_of("0F0,0B0\n1F0,0B0\n"),
               ElementsAre("x.csv: line 2, cell 2: `0B0`: stage 0 is on line 1, cell 1 too; a stage "
                           "has one rank"));
-  EXPECT_THAT(messages_of("0F0,0B0\n2F0,2B0\n"),
-              ElementsAre("x.csv: line 2, cell 1: `2F0`: stage 1 is on no rank; stages are numbered "
-                          "from 0 along the model"));
-  EXPECT_THAT(messages_of("1F0,1B0\n0F0,0B0\n"), ElementsAre(HasSubstr("expected stage s on rank")));
+  EXPECT_THAT(
+      messages_of("0F0,0B0\n2F0,2B0\n"),
+      ElementsAre("x.csv: line 2, cell 1: `2F0`: stage 1 is on no rank; stages are numbered "
+                  "from 0 along the model"));
+  EXPECT_THAT(messages_of("1F0,1B0\n0F0,0B0\n"),
+              ElementsAre(HasSubstr("expected stage s on rank")));
   EXPECT_THAT(messages_of("0F0,0B0\n\n1F0,1B0\n"),
               ElementsAre(HasSubstr("x.csv: line 2: a rank without an action")));
   EXPECT_THAT(messages_of(" \n\n"), ElementsAre(HasSubstr("no rank in it")));
@@ -118,9 +118,10 @@ TEST(Csv, PlacementThatIsNone) {
 }
 
 TEST(Csv, AMicroBatchBeyondAllActionsIsRefused) {
-  EXPECT_THAT(messages_of("0F0,0B0,0F1999999999\n"),
-              ElementsAre("x.csv: line 1, cell 3: `0F1999999999`: micro-batches are numbered from 0 "
-                          "without gaps, and the file has just 3 actions"));
+  EXPECT_THAT(
+      messages_of("0F0,0B0,0F1999999999\n"),
+      ElementsAre("x.csv: line 1, cell 3: `0F1999999999`: micro-batches are numbered from 0 "
+                  "without gaps, and the file has just 3 actions"));
 }
 
 TEST(Csv, AFileThatIsNotThere) { EXPECT_THROW(read_csv("/nonexistent/x.csv"), UserError); }

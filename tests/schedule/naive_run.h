@@ -144,8 +144,7 @@ class NaiveRun {
       rank.peak_pending = std::max(rank.peak_pending, live.second);
     }
     for (const Action& action : actions) {
-      const bool ends =
-          action.kind == ActionKind::Backward || action.kind == ActionKind::Dgrad;
+      const bool ends = action.kind == ActionKind::Backward || action.kind == ActionKind::Dgrad;
       if (ends) --live.first;
       if (action.kind == ActionKind::Wgrad) --live.second;
     }

@@ -55,11 +55,9 @@ TEST(Registry, UnknownAndUnbuiltNames) {
 TEST(Registry, AllThatIsWrongAtOnce) {
   EXPECT_THAT(rules_of("1f1b", {.num_ranks = 0, .num_micro_batches = 0, .group_size = -1}),
               ElementsAre("at-least-one", "at-least-one", "at-least-one"));
-  EXPECT_THAT(rules_of("1f1b", {.num_ranks = 2,
-                                .chunks_per_rank = 2,
-                                .overlap = true,
-                                .detach = true}),
-              ElementsAre("1f1b-one-chunk", "overlap-needs-pairs", "detach-needs-dualpipev"));
+  EXPECT_THAT(
+      rules_of("1f1b", {.num_ranks = 2, .chunks_per_rank = 2, .overlap = true, .detach = true}),
+      ElementsAre("1f1b-one-chunk", "overlap-needs-pairs", "detach-needs-dualpipev"));
   EXPECT_THAT(rules_of("no-pipeline", {.num_ranks = 2}), ElementsAre("no-pipeline-one-rank"));
 }
 
@@ -89,8 +87,8 @@ TEST(ForwardOnly, Literal) {
 // A forward has run once the one of the stage before has; all ranks take turns until nobody can go.
 TEST(ForwardOnly, EveryMicroBatchOnceAndNothingHangs) {
   for (int p = 1; p <= 8; ++p) {
-    for (const StageMap& map : {StageMap{p, 1, Placement::Looped}, StageMap{p, 3, Placement::Looped},
-                                StageMap{p, 2, Placement::V}}) {
+    for (const StageMap& map : {StageMap{p, 1, Placement::Looped},
+                                StageMap{p, 3, Placement::Looped}, StageMap{p, 2, Placement::V}}) {
       for (int m = 1; m <= 20; ++m) {
         const Schedule schedule = build_forward_only(map, m);
         std::vector<int> done(map.num_stages(), 0);  // micro-batches in order on each stage

@@ -8,8 +8,8 @@ namespace weft {
 namespace {
 
 constexpr ActionKind kActionKinds[] = {
-    ActionKind::Forward,     ActionKind::Backward,    ActionKind::Dgrad,
-    ActionKind::Wgrad,       ActionKind::SendForward, ActionKind::RecvForward,
+    ActionKind::Forward,      ActionKind::Backward,     ActionKind::Dgrad,
+    ActionKind::Wgrad,        ActionKind::SendForward,  ActionKind::RecvForward,
     ActionKind::SendBackward, ActionKind::RecvBackward, ActionKind::ReduceGrad};
 
 TEST(Text, Actions) {

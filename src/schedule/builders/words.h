@@ -20,9 +20,9 @@ inline Action wgrad(Stage stage, int micro_batch) {
   return {ActionKind::Wgrad, stage, MicroBatch(micro_batch)};
 }
 
-// Drops the actions of micro-batches from `num_micro_batches` on; a pair that loses one half becomes
-// a single action. Dependencies stay within a micro-batch, so what is left has no cycle if the
-// whole had none.
+// Drops the actions of micro-batches from `num_micro_batches` on; a pair that loses one half
+// becomes a single action. Dependencies stay within a micro-batch, so what is left has no cycle if
+// the whole had none.
 Schedule keep_micro_batches(const Schedule& schedule, int num_micro_batches);
 
 }  // namespace weft

@@ -15,9 +15,8 @@ using testing::naive_run;
 using testing::NaiveCosts;
 
 Schedule build(int ranks, int micro_batches, bool detach) {
-  return build_schedule("dualpipev", {.num_ranks = ranks,
-                                      .num_micro_batches = micro_batches,
-                                      .detach = detach});
+  return build_schedule("dualpipev",
+                        {.num_ranks = ranks, .num_micro_batches = micro_batches, .detach = detach});
 }
 
 int count(const std::vector<Cell>& cells, ActionKind kind) {
@@ -106,8 +105,8 @@ TEST(DualPipeV, PublishedPictureOfFourRanksAndTenMicroBatches) {
   }
 }
 
-// The closed form for M >= 2P: a bubble, and the work of the last rank. With detach it needs W <= I:
-// a longer W in cool-down delays the input gradient that the next rank waits for.
+// The closed form for M >= 2P: a bubble, and the work of the last rank. With detach it needs W <=
+// I: a longer W in cool-down delays the input gradient that the next rank waits for.
 long closed_form(int p, int m, const NaiveCosts& cost, bool detach) {
   const long f = cost.forward;
   const long i = cost.dgrad;

@@ -25,17 +25,14 @@ int warm_up(const std::vector<Cell>& cells) {
 }
 
 TEST(Interleaved, TwoRanksTwoChunks) {
-  EXPECT_EQ(
-      print_csv(build({.num_ranks = 2, .chunks_per_rank = 2, .num_micro_batches = 4})),
-      "0F0,0F1,2F0,2F1,0F2,2B0,0F3,2B1,2F2,0B0,2F3,0B1,2B2,2B3,0B2,0B3\n"
-      "1F0,1F1,3F0,3B0,3F1,3B1,1F2,1B0,1F3,1B1,3F2,3B2,3F3,3B3,1B2,1B3\n");
+  EXPECT_EQ(print_csv(build({.num_ranks = 2, .chunks_per_rank = 2, .num_micro_batches = 4})),
+            "0F0,0F1,2F0,2F1,0F2,2B0,0F3,2B1,2F2,0B0,2F3,0B1,2B2,2B3,0B2,0B3\n"
+            "1F0,1F1,3F0,3B0,3F1,3B1,1F2,1B0,1F3,1B1,3F2,3B2,3F3,3B3,1B2,1B3\n");
 }
 
 TEST(Interleaved, OverlapPairsAStepWithOneMoreMicroBatchOfWarmUp) {
-  EXPECT_EQ(print_csv(build({.num_ranks = 2,
-                             .chunks_per_rank = 2,
-                             .num_micro_batches = 4,
-                             .overlap = true})),
+  EXPECT_EQ(print_csv(build(
+                {.num_ranks = 2, .chunks_per_rank = 2, .num_micro_batches = 4, .overlap = true})),
             "0F0,0F1,2F0,2F1,0F2,(0F3;2B0)OVERLAP_F_B,(2F2;2B1)OVERLAP_F_B,"
             "(2F3;0B0)OVERLAP_F_B,0B1,2B2,2B3,0B2,0B3\n"
             "1F0,1F1,3F0,(3F1;3B0)OVERLAP_F_B,(1F2;3B1)OVERLAP_F_B,(1F3;1B0)OVERLAP_F_B,"

@@ -11,9 +11,9 @@ using testing::fault_of;
 using testing::naive_run;
 
 Schedule build(int chunks, int micro_batches, bool overlap) {
-  return build_schedule("no-pipeline", {.chunks_per_rank = chunks,
-                                        .num_micro_batches = micro_batches,
-                                        .overlap = overlap});
+  return build_schedule(
+      "no-pipeline",
+      {.chunks_per_rank = chunks, .num_micro_batches = micro_batches, .overlap = overlap});
 }
 
 TEST(NoPipeline, MicroBatchByMicroBatch) {
@@ -21,8 +21,7 @@ TEST(NoPipeline, MicroBatchByMicroBatch) {
 }
 
 TEST(NoPipeline, WeavesTheNextForwardWithABackward) {
-  EXPECT_EQ(print_csv(build(1, 3, true)),
-            "0F0,(0F1;0B0)OVERLAP_F_B,(0F2;0B1)OVERLAP_F_B,0B2\n");
+  EXPECT_EQ(print_csv(build(1, 3, true)), "0F0,(0F1;0B0)OVERLAP_F_B,(0F2;0B1)OVERLAP_F_B,0B2\n");
   EXPECT_EQ(print_csv(build(1, 1, true)), "0F0,0B0\n");
 }
 
