@@ -13,13 +13,13 @@ namespace {
 // anyone needs it.
 constexpr std::chrono::hours kForever{24 * 365};
 
-// "[.../pair.cc:553] Connection closed by peer [127.0.0.1]:4711. This is most ..." without what is
-// no use to anyone.
+// What matters of "[.../pair.cc:553] Connection closed by peer [127.0.0.1]:4711. This is ...": the
+// first sentence.
 std::string short_error(std::string text) {
   text = text.substr(0, text.find('\n'));
   const std::size_t place = text.find("] ");
   if (text.starts_with('[') && place != std::string::npos) text.erase(0, place + 2);
-  return text;
+  return text.substr(0, text.find(". "));
 }
 
 void mark(FaultBoard& board, ExchangeEnd& end, const std::string* error) {

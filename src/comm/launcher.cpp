@@ -181,19 +181,20 @@ class Launcher {
     return text + (fault.action.empty() ? "" : " (" + name + in_action(fault.action) + ")");
   }
 
-  // "; rank 0 noticed in ...: ...; rank 1 was in ...".
+  // "; rank 0 noticed in ...; rank 1 was in ...; <the first error of those that noticed>".
   std::string describe_others(const ChildProcess& first) const {
-    std::string text;
+    std::string text, error;
     for (const ChildProcess& rank : ranks_) {
       if (&rank == &first || !rank.report()) continue;
       const std::string name = "; rank " + std::to_string(rank.rank());
       if (const auto* fault = std::get_if<FaultReport>(&*rank.report())) {
-        text += name + " noticed" + in_action(fault->action) + ": " + fault->message;
+        text += name + " noticed" + in_action(fault->action);
+        if (error.empty()) error = "; " + fault->message;
       } else if (const auto* ended = std::get_if<TerminatedReport>(&*rank.report())) {
         text += name + " was" + (ended->action.empty() ? " told to end" : in_action(ended->action));
       }
     }
-    return text;
+    return text + error;
   }
 
   const LauncherOptions options_;
