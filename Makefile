@@ -11,7 +11,7 @@ help: ## Shows this list
 	  printf '  make %-9s %s\n' "$$target" "$$what"; done
 
 setup: ## Brings compilers, libraries and LibTorch where they are missing
-	@tools/setup
+	@tools/setup $(setup_groups)
 
 # A LibTorch other than the one configured for makes the old configuration void.
 configure: setup
@@ -21,6 +21,7 @@ configure: setup
 build: configure ## Builds build/weft
 	@cmake --build build -j $(JOBS) --target weft
 
+test: setup_groups = --with mpi
 test: configure ## Builds everything and runs all tests
 	@cmake --build build -j $(JOBS)
 	@ctest --test-dir build --output-on-failure -j $(JOBS)
@@ -28,13 +29,14 @@ test: configure ## Builds everything and runs all tests
 demo: build ## Trains a small model on Python's own source and shows where the time goes
 	@tools/demo
 
+sanitize: setup_groups = --with mpi
 sanitize: setup ## Builds and runs the fast tests under the address and thread sanitizers
 	@for preset in asan tsan; do \
 	  cmake --preset $$preset && cmake --build --preset $$preset -j $(JOBS) && \
 	  ctest --preset $$preset -j $(JOBS); done
 
+bench: setup_groups = --with bench
 bench: configure ## Builds and runs the benchmarks
-	@tools/setup --with bench
 	@cmake --preset release -DWEFT_BENCH=ON
 	@cmake --build build -j $(JOBS)
 	@cmake --build build --target run_benchmarks
