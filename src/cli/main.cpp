@@ -1,1 +1,23 @@
-int main() { return 0; }
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+
+#include "cli/run.h"
+
+namespace {
+
+extern "C" void end_interrupted(int) { _exit(static_cast<int>(weft::ExitCode::Interrupted)); }
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // Products must not depend on an operand's address; MKL reads this at its first one.
+  setenv("MKL_CBWR", "AUTO,STRICT", 0);
+  // A reader that goes away shows as EPIPE where it is written to.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGINT, end_interrupted);
+  return static_cast<int>(
+      weft::run_command({argv + std::min(argc, 1), argv + argc}, weft::process_environment()));
+}

@@ -116,6 +116,8 @@ struct DataConfig {
   std::string input;    // text file or folder
   std::string output_prefix;
   std::string tokenizer_type = "bytes";
+  std::string suffix;       // of files in a folder; empty: all
+  bool append_eod = false;  // token 256 after each document
 };
 
 struct SampleConfig {

@@ -2,7 +2,7 @@
 
 #include <toml++/toml.h>
 
-#include <CLI/App.hpp>
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <functional>
 #include <sstream>
@@ -39,7 +39,7 @@ class RequestReader {
   }
 
   void read_command_line(const std::vector<std::string>& arguments);
-  void read_environment(const Environment& environment);
+  void read_environment(const EnvironmentVariables& environment);
   void read_file(const std::string& path);
   std::string config_file() const;
   Request finish();
@@ -156,7 +156,7 @@ void RequestReader::read_command_line(const std::vector<std::string>& arguments)
   }
 }
 
-void RequestReader::read_environment(const Environment& environment) {
+void RequestReader::read_environment(const EnvironmentVariables& environment) {
   std::vector<std::string> names;
   for (const Flag& flag : flag_table()) names.push_back(environment_name(flag));
   for (const auto& [name, value] : environment) {
@@ -289,8 +289,8 @@ std::string Request::found(std::string_view flag) const {
   return dashed(flag) + (text.empty() ? " not given" : " not given (default: " + text + ")");
 }
 
-Environment process_environment() {
-  Environment environment;
+EnvironmentVariables process_environment() {
+  EnvironmentVariables environment;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
     const std::size_t equals = text.find('=');
@@ -301,7 +301,7 @@ Environment process_environment() {
 }
 
 Request read_request(Verb verb, const std::vector<std::string>& arguments,
-                     const Environment& environment, std::vector<Violation>& violations) {
+                     const EnvironmentVariables& environment, std::vector<Violation>& violations) {
   RequestReader reader(verb, violations);
   reader.read_command_line(arguments);
   reader.read_environment(environment);

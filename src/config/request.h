@@ -32,8 +32,6 @@ struct Request {
   std::set<std::string, std::less<>> broken;  // flags whose value was refused: rules skip these
   std::vector<std::string> warnings;
   bool help = false;
-  // Stages in --pipeline-model-parallel-layout, once its text has been read.
-  std::optional<int> layout_stages;
 
   bool given(std::string_view flag) const { return sources.contains(flag); }
   // `--num-layers 7`, `WEFT_NUM_LAYERS=7`, `run.toml:3: num-layers = 7`; the default if not given.
@@ -41,14 +39,14 @@ struct Request {
 };
 
 // Environment variables by name.
-using Environment = std::map<std::string, std::string>;
-Environment process_environment();
+using EnvironmentVariables = std::map<std::string, std::string>;
+EnvironmentVariables process_environment();
 
 // Reads `arguments` (those after the verb), WEFT_* of the environment and the file of --config.
 // Appends everything wrong with single values to `violations`: unknown flags, keys and values,
 // numbers out of range, a flag given twice, flags of other verbs, flags not built yet. In the
 // environment and in a file flags of other verbs are passed over.
 Request read_request(Verb verb, const std::vector<std::string>& arguments,
-                     const Environment& environment, std::vector<Violation>& violations);
+                     const EnvironmentVariables& environment, std::vector<Violation>& violations);
 
 }  // namespace weft

@@ -44,11 +44,8 @@ RuleBreak detach_needs_dualpipev(const RuleInput& input) {
 
 RuleBreak overlap_needs_pairs(const RuleInput& input) {
   const std::string method = method_of(input);
-  if (!input.config.schedule.moe_fb_overlap || has_pairs(method)) return {};
-  if (method == "1f1b" && ranks_of(input) == 1) {
-    return {input.request.found("moe-fb-overlap") + " with " + method_found(input),
-            "1f1b has no forward and backward to weave: use --schedules-method no-pipeline"};
-  }
+  // On one rank 1f1b runs like no-pipeline.
+  if (!input.config.schedule.moe_fb_overlap || has_pairs(method) || ranks_of(input) == 1) return {};
   return {input.request.found("moe-fb-overlap") + " with " + method_found(input) + " on " +
               std::to_string(ranks_of(input)) + " pipeline ranks",
           method +
@@ -79,7 +76,7 @@ RuleBreak schedule_chunks(const RuleInput& input) {
   if (method == "interleaved" && chunks < 2) {
     return {found, "interleaved needs at least 2 chunks a rank; with 1 use 1f1b"};
   }
-  if (method != "interleaved" && chunks > 1) {
+  if (method == "1f1b" && chunks > 1) {
     return {found, method + " has one chunk a rank, this asks for " + std::to_string(chunks) +
                        ": use interleaved, or leave --" + source + " out"};
   }
@@ -149,6 +146,13 @@ RuleBreak group_size_needs_interleaved(const RuleInput& input) {
           "only interleaved takes micro-batches in groups: leave it out"};
 }
 
+RuleBreak mtp_not_built(const RuleInput& input) {
+  const bool by_flag = input.config.model.mtp_num_layers > 0;
+  if (!by_flag && !input.facts.layout_has_mtp) return {};
+  return {input.request.found(by_flag ? "mtp-num-layers" : "pipeline-model-parallel-layout"),
+          "multi-token prediction is known but not built yet; `weft layout` can lay it out"};
+}
+
 RuleBreak placement_agrees(const RuleInput& input) {
   const ScheduleConfig& schedule = input.config.schedule;
   if (schedule.placement.empty() || schedule.schedules_method.empty()) return {};
@@ -160,7 +164,7 @@ RuleBreak placement_agrees(const RuleInput& input) {
 
 // Lists of cells take memory; no run is near this.
 RuleBreak plan_size(const RuleInput& input) {
-  constexpr std::int64_t kMaxActions = 100'000'000;
+  constexpr std::int64_t kMaxActions = 20'000'000;
   const std::optional<int> micro_batches = num_micro_batches(input.config, input.facts);
   const std::int64_t stages =
       std::int64_t{ranks_of(input)} * chunks_per_rank(input.config, input.facts);
@@ -211,6 +215,8 @@ std::vector<Rule> schedule_rules() {
        "not with the virtual pipeline flags or --pipeline-num-transformer-layers",
        "pipeline-model-parallel-layout", layout_excludes},
       {"layout-stages", "layout", kOwn, "", kCut, layout_stages_fit},
+      {"mtp-not-built-yet", "layout", kOwn, "", "mtp-num-layers pipeline-model-parallel-layout",
+       mtp_not_built, ~verbs(Verb::Layout)},
       {"placement-agrees", "layout", kOwn, "", "placement schedules-method", placement_agrees},
       {"no-pipeline-one-rank", "schedule", kOwn, "", kCut, no_pipeline_one_rank, kRuns},
       {"schedule-chunks", "schedule", kOwn, "", kCut, schedule_chunks, kRuns},

@@ -99,15 +99,18 @@ const VerbInfo& find_verb(std::string_view name) {
   std::vector<std::string> names;
   for (const VerbInfo& info : verb_table()) {
     names.emplace_back(info.name);
-    if (info.name != name) continue;
-    if (info.not_built.empty()) return info;
-    throw UserError(
-        Violation{"not-built-yet", "weft " + std::string(name),
-                  "this verb is known but not built yet; " + std::string(info.not_built)});
+    if (info.name == name) return info;
   }
   throw UserError(
       Violation{"unknown-verb", "weft " + std::string(name),
                 "no such verb" + did_you_mean(name, names) + "; the verbs are " + join(names)});
+}
+
+void require_built(const VerbInfo& info) {
+  if (info.not_built.empty()) return;
+  throw UserError(
+      Violation{"not-built-yet", "weft " + std::string(info.name),
+                "this verb is known but not built yet; " + std::string(info.not_built)});
 }
 
 }  // namespace weft

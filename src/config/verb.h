@@ -44,8 +44,9 @@ struct VerbInfo {
 const std::vector<VerbInfo>& verb_table();
 const VerbInfo& info_of(Verb verb);
 
-// Throws UserError for a name that is not in the table (with the nearest one) and for a verb that
-// is known but not built yet.
+// Throws UserError for a name that is not in the table, with the nearest one.
 const VerbInfo& find_verb(std::string_view name);
+// Throws UserError for a verb that is known but not built yet.
+void require_built(const VerbInfo& info);
 
 }  // namespace weft

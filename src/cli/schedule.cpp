@@ -1,0 +1,114 @@
+#include <nlohmann/json.hpp>
+
+#include "cli/output.h"
+#include "cli/verbs.h"
+#include "costs/costs.h"
+#include "layout/make_layout.h"
+#include "passes/lower_transfers.h"
+#include "passes/pass_list.h"
+#include "passes/run_plan.h"
+#include "passes/verify.h"
+#include "schedule/csv.h"
+#include "schedule/text.h"
+
+namespace weft {
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+void require_none(std::vector<Finding> findings) {
+  if (!findings.empty()) throw PlanError(std::move(findings));
+}
+
+Rows rows_of(const Schedule& schedule) {
+  Rows rows;
+  for (const std::vector<Cell>& cells : schedule.ranks) {
+    std::vector<std::string>& row = rows.emplace_back();
+    for (const Cell& cell : cells) row.push_back(print(cell));
+  }
+  return rows;
+}
+
+Rows rows_of(const StepPlan& plan) {
+  Rows rows;
+  for (const RankSteps& rank : plan.ranks) {
+    std::vector<std::string>& row = rows.emplace_back();
+    for (const Step& step : rank.steps) row.push_back(print(step));
+  }
+  return rows;
+}
+
+std::string csv_text(const Rows& rows) {
+  std::string text;
+  for (const std::vector<std::string>& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (i > 0) text += ',';
+      text += row[i];
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+std::string json_text(const Config& config, const Schedule& schedule, const Rows& rows) {
+  nlohmann::ordered_json json;
+  json["schedule"] = config.schedule.schedules_method;
+  json["level"] = config.output.level;
+  json["num_ranks"] = schedule.map.num_ranks;
+  json["num_stages"] = schedule.map.num_stages();
+  json["placement"] = schedule.map.placement == Placement::V ? "v" : "looped";
+  json["num_microbatches"] = schedule.num_micro_batches;
+  json["ranks"] = nlohmann::ordered_json::array();
+  for (std::size_t rank = 0; rank < rows.size(); ++rank) {
+    json["ranks"].push_back({{"rank", rank}, {"cells", rows[rank]}});
+  }
+  return json.dump(1) + "\n";
+}
+
+// One line per cell: for a person, where there is no unit of time to draw by.
+std::string list_text(const Rows& rows) {
+  std::string text;
+  for (std::size_t rank = 0; rank < rows.size(); ++rank) {
+    text += "rank " + std::to_string(rank) + "\n";
+    for (const std::string& cell : rows[rank]) text += "  " + cell + "\n";
+  }
+  return text;
+}
+
+Rows lowered_rows(const Config& config, const Schedule& schedule) {
+  const bool reduces = config.parallel.data_parallel_size.value_or(1) > 1;
+  if (config.output.level == "transfers") {
+    const Schedule transfers = lower_transfers(schedule, reduces);
+    require_none(verify_transfers(transfers));
+    return rows_of(transfers);
+  }
+  if (config.output.level == "steps") {
+    const Costs costs =
+        estimate_costs(config.model, config.parallel, config.schedule.micro_batch_size.value_or(1));
+    const LowerOptions options{.moe_fb_overlap = config.schedule.moe_fb_overlap,
+                               .reduce_gradients = reduces};
+    return rows_of(lower(schedule, make_layout(config, schedule.map), costs, options));
+  }
+  return rows_of(schedule);
+}
+
+}  // namespace
+
+void run_schedule(const Request& request, const RunFacts& facts) {
+  const Config config = resolved(request.config, facts);
+  const Schedule schedule = make_schedule(config);
+  require_none(verify_order(schedule));
+  const Rows rows = lowered_rows(config, schedule);
+  const std::string format = format_of(config.output, "csv");
+  std::string text;
+  if (format == "csv") {
+    text = csv_text(rows);
+  } else if (format == "json") {
+    text = json_text(config, schedule, rows);
+  } else {
+    text = list_text(rows);
+  }
+  write_result(config.output, text);
+}
+
+}  // namespace weft

@@ -1,0 +1,106 @@
+#include "simulate/simulate.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/numbers.h"
+#include "cli/output.h"
+#include "cli/verbs.h"
+#include "costs/costs.h"
+#include "layout/make_layout.h"
+#include "passes/pass_list.h"
+#include "passes/run_plan.h"
+#include "passes/verify.h"
+#include "schedule/text.h"
+#include "timeline/metrics.h"
+
+namespace weft {
+namespace {
+
+Costs costs_of(const Config& config) {
+  if (!config.train.costs.empty()) return read_costs(config.train.costs);
+  Costs costs;
+  costs.stage = {config.cost.cost_forward, config.cost.cost_dgrad, config.cost.cost_wgrad};
+  costs.pair = config.cost.cost_pair;
+  costs.p2p = config.cost.cost_p2p;
+  return costs;
+}
+
+// The compute level, or the steps level where the costs name wires.
+Timeline simulated(const Config& config, const Schedule& schedule, const Costs& costs) {
+  if (costs.wires.empty()) return simulate(schedule, costs);
+  const LowerOptions options{
+      .moe_fb_overlap = config.schedule.moe_fb_overlap,
+      .reduce_gradients = config.parallel.data_parallel_size.value_or(1) > 1};
+  return simulate(lower(schedule, make_layout(config, schedule.map), costs, options), costs);
+}
+
+struct Simulation {
+  Timeline timeline;
+  TimelineMetrics metrics;
+  std::vector<LiveCounts> live;
+};
+
+std::string label_text(const EventLabel& label) {
+  return std::visit([](const auto& value) { return print(value); }, label);
+}
+
+std::string json_text(const Simulation& simulation, bool with_events) {
+  nlohmann::ordered_json ranks = nlohmann::ordered_json::array();
+  for (std::size_t r = 0; r < simulation.metrics.ranks.size(); ++r) {
+    const RankMetrics& rank = simulation.metrics.ranks[r];
+    nlohmann::ordered_json json = {
+        {"rank", r},
+        {"busy", rank.busy},
+        {"idle", rank.idle},
+        {"bubble", rank.bubble},
+        {"exposed_communication", rank.exposed_communication},
+        {"peak_live_chunks", simulation.live.at(r).peak_live_chunks},
+        {"max_pending_wgrads", simulation.live.at(r).max_pending_wgrads}};
+    if (with_events) {
+      json["events"] = nlohmann::ordered_json::array();
+      for (const Event& event : simulation.timeline.ranks.at(r).events) {
+        json["events"].push_back(
+            {{"action", label_text(event.label)}, {"start", event.start}, {"end", event.end}});
+      }
+    }
+    ranks.push_back(std::move(json));
+  }
+  const nlohmann::ordered_json json = {{"makespan", simulation.metrics.makespan},
+                                       {"ranks", std::move(ranks)}};
+  return json.dump(1) + "\n";
+}
+
+std::string text_of(const Simulation& simulation) {
+  std::string text = "makespan " + print_double(simulation.metrics.makespan) + " " +
+                     simulation.timeline.unit + "\n\n";
+  text += fmt::format("{:>4} {:>10} {:>10} {:>10} {:>10} {:>12} {:>12}\n", "rank", "busy", "idle",
+                      "bubble", "exposed", "live chunks", "pending W");
+  for (std::size_t r = 0; r < simulation.metrics.ranks.size(); ++r) {
+    const RankMetrics& rank = simulation.metrics.ranks[r];
+    const LiveCounts& live = simulation.live.at(r);
+    text += fmt::format("{:>4} {:>10.6g} {:>10.6g} {:>10.6g} {:>10.6g} {:>12} {:>12}\n", r,
+                        rank.busy, rank.idle, rank.bubble, rank.exposed_communication,
+                        live.peak_live_chunks, live.max_pending_wgrads);
+  }
+  return text;
+}
+
+}  // namespace
+
+void run_simulate(const Request& request, const RunFacts& facts) {
+  const Config config = resolved(request.config, facts);
+  const Costs costs = costs_of(config);
+  const Schedule schedule = make_schedule(config);
+  if (std::vector<Finding> findings = verify_order(schedule); !findings.empty()) {
+    throw PlanError(std::move(findings));
+  }
+  Simulation simulation{simulated(config, schedule, costs), {}, count_live(schedule)};
+  simulation.metrics = measure(simulation.timeline);
+  const bool json = format_of(config.output, "json") == "json";
+  write_result(config.output,
+               json ? json_text(simulation, config.output.events) : text_of(simulation));
+}
+
+}  // namespace weft

@@ -1,0 +1,85 @@
+// The verbs that need LibTorch.
+#include <ATen/Parallel.h>
+
+#include <chrono>
+
+#include "cli/output.h"
+#include "cli/verbs.h"
+#include "comm/c10d.h"
+#include "comm/launcher.h"
+#include "comm/local.h"
+#include "comm/run_rank.h"
+#include "config/rules.h"
+#include "train/prepare.h"
+#include "train/sample_run.h"
+#include "train/tokenizer.h"
+#include "train/trainer.h"
+
+namespace weft {
+namespace {
+
+std::chrono::milliseconds deadline_of(const Config& config) {
+  return std::chrono::seconds(config.launch.distributed_timeout_seconds);
+}
+
+CommunicatorPtr connect(const Config& config, const Rendezvous& place) {
+  const C10dOptions options{.deadline = deadline_of(config)};
+  return config.launch.communicator == "nccl" ? make_nccl_communicator(place, options)
+                                              : make_gloo_communicator(place, options);
+}
+
+// The sizes that follow from who has started this process.
+RunFacts with_world_size(const Request& request, RunFacts facts, const Rendezvous& place) {
+  if (place.started_by == StartedBy::None) return facts;
+  facts.world_size = place.world_size;
+  std::vector<Violation> broken = check(request, facts);
+  if (!broken.empty()) throw UserError(std::move(broken));
+  return facts;
+}
+
+// The ranks of a run: threads of this process, this process as one of those that a launcher has
+// started, or processes that are started here.
+void run_train(const Request& request, const RunFacts& facts) {
+  const Rendezvous place = rendezvous_from_environment();
+  const Config config = resolved(request.config, with_world_size(request, facts, place));
+  const RunPlan plan = make_run_plan(config);
+  const int num_ranks = plan.mesh.world_size();
+  at::set_num_threads(config.launch.threads_per_rank);
+  if (config.launch.communicator == "threads") {
+    const LocalOptions options{.deadline = deadline_of(config),
+                               .threads_per_rank = config.launch.threads_per_rank};
+    run_ranks(num_ranks, options, [&](int, const CommunicatorPtr& communicator) {
+      train(config, plan, *communicator);
+    });
+  } else if (place.started_by == StartedBy::None && num_ranks > 1) {
+    launch_local_ranks(num_ranks, request.command_line);
+  } else {
+    run_rank(
+        place, [&] { return connect(config, place); },
+        [&](Communicator& communicator) { train(config, plan, communicator); });
+  }
+}
+
+void run_data(const Request& request, const RunFacts& /*facts*/) {
+  const DataConfig& data = request.config.data;
+  const PrepareStatistics statistics = prepare({.inputs = {data.input},
+                                                .output_prefix = data.output_prefix,
+                                                .tokenizer = data.tokenizer_type,
+                                                .suffix = data.suffix,
+                                                .append_eod = data.append_eod});
+  print_result(describe(statistics));
+}
+
+void run_sample(const Request& request, const RunFacts& /*facts*/) {
+  const Config config = with_model_of_checkpoint(request.config);
+  at::set_num_threads(config.launch.threads_per_rank);
+  print_result(printable(config.sample.prompt + sample_from_checkpoint(config)) + "\n");
+}
+
+}  // namespace
+
+std::vector<VerbEntry> training_verbs() {
+  return {{Verb::Train, run_train}, {Verb::Data, run_data}, {Verb::Sample, run_sample}};
+}
+
+}  // namespace weft
