@@ -46,12 +46,12 @@ struct Compiled {
   double unit = 1;  // of one tick
 };
 
-// Integers make ties exact whatever the order of additions.
+// Integers make ties exact whatever the order of additions; a power of two keeps round costs exact.
 double tick_unit(const WeaveProblem& problem) {
   double total = 0;
   for (const WeaveTask& task : problem.tasks) total += task.cost;
   for (const WeaveWire& wire : problem.wires) total += wire.cost;
-  return total > 0 ? total / static_cast<double>(Ticks{1} << 40) : 1;
+  return total > 0 ? std::exp2(std::ceil(std::log2(total)) - 40) : 1;
 }
 
 // Tasks are listed in an order that can run, so what follows a task has a higher index.
@@ -133,6 +133,7 @@ struct State {
   Ticks chain_left = 0;  // sum of the open chains' tails: less keeps more weight gradients for later
   Ticks last_wire = 0;   // end of the last wire so far
   Ticks send_start = 0;
+  Ticks starts = 0;      // sum over tasks: less fills a gap sooner rather than later
   std::array<Ticks, kNumLanes> lane_free{};
   std::vector<int> open;                         // tasks that may run next, ascending
   std::vector<std::pair<int, Ticks>> in_flight;  // wires to wait for and when they are in, ascending
@@ -167,7 +168,9 @@ void update_bound(const Compiled& compiled, State& state) {
 
 void run_task(const Compiled& compiled, State& state, int index) {
   const Compiled::Task& task = compiled.tasks[index];
-  state.time = ready_time(state, task) + task.cost;
+  state.time = ready_time(state, task);
+  state.starts += state.time;
+  state.time += task.cost;
   state.remaining -= task.cost;
   for (int wire : task.waits) {
     std::erase_if(state.in_flight, [&](const auto& entry) { return entry.first == wire; });
@@ -221,7 +224,8 @@ bool dominates(const State& a, const State& b) {
 }
 
 auto rank_of(const State& state) {
-  return std::tuple(state.bound, state.chain_left, state.time, state.send_start, state.node);
+  return std::tuple(state.bound, state.chain_left, state.time, state.send_start, state.starts,
+                    state.node);
 }
 
 // Keeps the best states that no other one makes pointless.
