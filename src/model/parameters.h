@@ -4,6 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
 #include <deque>
 #include <string>
 #include <vector>
@@ -39,12 +40,16 @@ struct ParameterStore {
   at::ScalarType compute_type = at::kFloat;
   at::Device device = at::kCPU;
 
+  // Room for a tensor of this shape, zeros, without names yet. `full_precision`: the model computes
+  // with the main weights whatever the compute type (the router).
+  Parameter& add(at::IntArrayRef shape, Stage stage, bool full_precision = false);
+
   void zero_grad();
   void refresh_compute();  // compute copies from main weights, after an optimizer step
 };
 
 // Initial weights fixed by (seed, name) whatever the layout: normal with init_std for matrices,
-// ones for norms. Drawn on the CPU in FP32.
+// ones for norms (1-D). Drawn on the CPU in FP32, slice by slice in row-major order.
 void initialise(ParameterStore& store, std::int64_t seed, double init_std);
 
 }  // namespace weft
