@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <numeric>
 #include <tuple>
 #include <unordered_map>
@@ -253,9 +252,16 @@ std::vector<int> trace(const Trail& trail, int node) {
   return {order.rbegin(), order.rend()};
 }
 
+// What an order is judged by: its end, then send_start, then starts.
+using Score = std::array<Ticks, 3>;
+
+Score score_of(const State& state) {
+  return {std::max(state.time, state.last_wire), state.send_start, state.starts};
+}
+
 struct Result {
   std::vector<int> order;
-  std::pair<Ticks, Ticks> score{std::numeric_limits<Ticks>::max(), 0};  // end, send_start
+  Score score{};
 };
 
 Result run_order(const Compiled& compiled, std::vector<int> order) {
@@ -265,7 +271,7 @@ Result run_order(const Compiled& compiled, std::vector<int> order) {
                 "every task of an order may run in its turn");
     run_task(compiled, state, task);
   }
-  return {std::move(order), {std::max(state.time, state.last_wire), state.send_start}};
+  return {std::move(order), score_of(state)};
 }
 
 // Beam search with the given width; `incumbent` cuts what cannot beat it.
@@ -281,7 +287,7 @@ Result search(const Compiled& compiled, Result incumbent, std::size_t width) {
         State child = state;
         run_task(compiled, child, task);
         update_bound(compiled, child);
-        if (child.bound > incumbent.score.first) continue;
+        if (child.bound > incumbent.score[0]) continue;
         trail.push_back({state.node, task});
         child.node = static_cast<int>(trail.size()) - 1;
         next.push_back(std::move(child));
@@ -291,7 +297,7 @@ Result search(const Compiled& compiled, Result incumbent, std::size_t width) {
     if (beam.empty()) return incumbent;
   }
   for (const State& state : beam) {
-    const std::pair score{std::max(state.time, state.last_wire), state.send_start};
+    const Score score = score_of(state);
     if (score < incumbent.score) incumbent = {trace(trail, state.node), score};
   }
   return incumbent;
@@ -303,8 +309,8 @@ WeaveTimes weave_times(const WeaveProblem& problem, const std::vector<int>& orde
   const Compiled compiled = compile(problem);
   weft_assert(order.size() == problem.tasks.size(), "an order names every task");
   const Result result = run_order(compiled, order);
-  return {static_cast<double>(result.score.first) * compiled.unit,
-          static_cast<double>(result.score.second) * compiled.unit};
+  return {static_cast<double>(result.score[0]) * compiled.unit,
+          static_cast<double>(result.score[1]) * compiled.unit};
 }
 
 std::vector<int> weave(const WeaveProblem& problem) {
