@@ -13,15 +13,7 @@ bool is_steady(const RankTimeline& rank, double time) {
          time < *rank.steady_end;
 }
 
-// The events of each wire in order: its n-th wait is for its n-th exchange.
-std::map<Wire, std::vector<const Event*>> wires_of(const RankTimeline& rank) {
-  std::map<Wire, std::vector<const Event*>> wires;
-  for (const Event& event : rank.events) {
-    if (event.lane == Lane::Compute) continue;
-    if (const Wire* wire = wire_of(event)) wires[*wire].push_back(&event);
-  }
-  return wires;
-}
+double issue_of(const Event& wire) { return wire.issued.value_or(wire.start); }
 
 void add_exposed(RankMetrics& metrics, WireKind kind, bool steady, double exposed) {
   metrics.exposed_communication += exposed;
@@ -39,31 +31,18 @@ void add_exposed(RankMetrics& metrics, WireKind kind, bool steady, double expose
 
 RankMetrics measure_rank(const RankTimeline& rank) {
   RankMetrics metrics;
-  const auto wires = wires_of(rank);
-  for (const auto& [wire, events] : wires) {
-    if (!is_all_to_all(wire.kind)) continue;
-    for (const Event* event : events) {
-      const double duration = event->end - event->start;
-      metrics.all_to_all += duration;
-      if (is_steady(rank, event->issued.value_or(event->start))) {
-        metrics.all_to_all_steady += duration;
-      }
-    }
-  }
-  std::map<Wire, std::size_t> waited;
-  for (const Event& event : rank.events) {
+  const std::vector<const Event*> waited = waited_wires(rank);
+  for (std::size_t i = 0; i < rank.events.size(); ++i) {
+    const Event& event = rank.events[i];
     if (is_work(event)) metrics.busy += event.end - event.start;
-    if (event.lane != Lane::Compute || is_work(event)) continue;
-    const Wire& wire = *wire_of(event);
-    const auto found = wires.find(wire);
-    if (found == wires.end()) continue;
-    const std::size_t nth = std::min(waited[wire]++, found->second.size() - 1);
-    const Event& exchange = *found->second[nth];
-    const double exposed =
-        std::min(event.end, exchange.end) - std::max(event.start, exchange.start);
-    if (exposed <= 0) continue;
-    add_exposed(metrics, wire.kind, is_steady(rank, exchange.issued.value_or(exchange.start)),
-                exposed);
+    if (const Event* wire = waited[i]) {
+      const auto [start, end] = exposed_part(event, *wire);
+      add_exposed(metrics, wire_of(event)->kind, is_steady(rank, issue_of(*wire)), end - start);
+    }
+    const Wire* wire = event.lane == Lane::Compute ? nullptr : wire_of(event);
+    if (wire == nullptr || !is_all_to_all(wire->kind)) continue;
+    metrics.all_to_all += event.end - event.start;
+    if (is_steady(rank, issue_of(event))) metrics.all_to_all_steady += event.end - event.start;
   }
   metrics.idle = rank.end - metrics.busy;
   metrics.bubble = std::max(0.0, metrics.idle - metrics.exposed_communication);
@@ -114,6 +93,30 @@ void widen(std::optional<double>& start, std::optional<double>& end, const Event
 }
 
 }  // namespace
+
+std::vector<const Event*> waited_wires(const RankTimeline& rank) {
+  // The events of each wire in order: its n-th wait is for its n-th exchange.
+  std::map<Wire, std::vector<const Event*>> exchanges;
+  for (const Event& event : rank.events) {
+    const Wire* wire = event.lane == Lane::Compute ? nullptr : wire_of(event);
+    if (wire != nullptr) exchanges[*wire].push_back(&event);
+  }
+  std::map<Wire, std::size_t> seen;
+  std::vector<const Event*> waited;
+  for (const Event& event : rank.events) {
+    waited.push_back(nullptr);
+    const Wire* wire = event.lane == Lane::Compute ? wire_of(event) : nullptr;
+    const auto found = wire == nullptr ? exchanges.end() : exchanges.find(*wire);
+    if (found == exchanges.end()) continue;
+    waited.back() = found->second[std::min(seen[*wire]++, found->second.size() - 1)];
+  }
+  return waited;
+}
+
+std::pair<double, double> exposed_part(const Event& wait, const Event& wire) {
+  const double start = std::clamp(wire.start, wait.start, wait.end);
+  return {start, std::clamp(wire.end, start, wait.end)};
+}
 
 TimelineMetrics measure(const Timeline& timeline) {
   TimelineMetrics metrics;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "timeline/timeline.h"
@@ -33,6 +34,14 @@ struct TimelineMetrics {
 // A wire belongs to the steady phase if this rank started it there. A wait counts against the event
 // of the same wire on its rank (the n-th wait of a wire against its n-th event).
 TimelineMetrics measure(const Timeline& timeline);
+
+// For each event of the rank the event of the wire that it waits for; null for work, wires, and
+// waits for a wire without an event. Points into `rank`.
+std::vector<const Event*> waited_wires(const RankTimeline& rank);
+
+// The part of a wait in which its wire was under way: start and end, equal if there is none. What
+// lies before it is bubble (a participant had not started the wire), what lies after it too.
+std::pair<double, double> exposed_part(const Event& wait, const Event& wire);
 
 // Sets steady_start and steady_end of a rank from its compute events, where `spans` says which
 // steps came from a pair (steps level) or the labels are cells (compute level, spans empty).
