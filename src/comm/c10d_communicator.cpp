@@ -148,10 +148,12 @@ class C10dGroup : public Group {
     }
   }
 
-  // After a fault a peer may never answer: the backend's threads are left to the process's end.
+  // After a fault, or on the way out of one, a peer may never answer: threads are left to the end
+  // of the process.
   ~C10dGroup() override {
-    waiters_.clear();
-    if (core_->board->has_fault() || std::uncaught_exceptions() > 0) backend_.release();
+    if (!core_->board->has_fault() && std::uncaught_exceptions() == 0) return;
+    for (const auto& [flow, waiter] : waiters_) waiter->abandon();
+    backend_.release();
   }
 
   const std::string& name() const override { return name_; }

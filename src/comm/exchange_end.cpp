@@ -82,11 +82,7 @@ FlowWaiter::~FlowWaiter() {
     shared_->is_closing = true;
   }
   shared_->added.notify_all();
-  if (shared_->board->has_fault()) {
-    thread_.detach();
-  } else {
-    thread_.join();
-  }
+  if (thread_.joinable()) thread_.join();
 }
 
 void FlowWaiter::add(C10dWorkPtr work, EndPtr end) {

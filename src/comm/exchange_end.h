@@ -42,10 +42,12 @@ class FlowWaiter {
  public:
   // With `is_polled` it asks whether a work is done; otherwise it waits for it.
   FlowWaiter(BoardPtr board, bool is_polled);
-  // Waits for what is pending, except after a fault.
+  // Waits for what is pending, unless it was abandoned.
   ~FlowWaiter();
 
   void add(C10dWorkPtr work, EndPtr end);
+  // Leaves the thread to the end of the process: what is pending may never be done.
+  void abandon() { thread_.detach(); }
 
  private:
   struct Shared;

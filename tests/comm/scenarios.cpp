@@ -52,13 +52,14 @@ void end_last_while_others_wait(Communicator& communicator, Waiting waiting, End
   if (is_last(communicator)) {
     set_current_action("a quiet moment");
     std::this_thread::sleep_for(milliseconds(100));
-    ending();
+    std::cerr << "ending" << std::endl;
+    ending(*world);
   }
   set_current_action("the wait of the test");
   waiting(*world);
 }
 
-void kill_itself() { ::kill(::getpid(), SIGKILL); }
+void kill_itself(Group&) { ::kill(::getpid(), SIGKILL); }
 
 void kill_in_all_to_all(Communicator& communicator) {
   end_last_while_others_wait(communicator, wait_all_to_all, kill_itself);
@@ -83,22 +84,24 @@ void kill_unseen(Communicator& communicator) {
 }
 
 void exit_7(Communicator& communicator) {
-  end_last_while_others_wait(communicator, wait_all_to_all, [] { ::_exit(7); });
+  end_last_while_others_wait(communicator, wait_all_to_all, [](Group&) { ::_exit(7); });
 }
 
 void user_error(Communicator& communicator) {
-  end_last_while_others_wait(communicator, wait_all_to_all, [] {
+  end_last_while_others_wait(communicator, wait_all_to_all, [](Group&) {
     throw UserError({{"rule-one", "--flag 1", "is wrong"}, {"rule-two", "--flag 2", "too"}});
   });
 }
 
 void fault(Communicator& communicator) {
-  end_last_while_others_wait(communicator, wait_all_to_all,
-                             [] { throw RuntimeFault("No space left on device"); });
+  end_last_while_others_wait(communicator, wait_all_to_all, [](Group& group) {
+    const WorkPtr never_sent = group.recv(at::zeros({4}), 0, 9);
+    throw RuntimeFault("No space left on device");
+  });
 }
 
 void stall(Communicator& communicator) {
-  const auto sleep = [] { std::this_thread::sleep_for(std::chrono::seconds(60)); };
+  const auto sleep = [](Group&) { std::this_thread::sleep_for(std::chrono::seconds(60)); };
   end_last_while_others_wait(communicator, wait_all_to_all, sleep);
 }
 
