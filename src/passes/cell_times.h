@@ -7,16 +7,16 @@
 
 namespace weft {
 
-// [rank][cell]. A cell that does not compute takes no time and stands at the end of the compute cell
-// before it.
+// [rank][cell]. A cell that does not compute takes no time and stands at the end of the compute
+// cell before it.
 struct CellTimes {
   std::vector<std::vector<int>> start;
   std::vector<std::vector<int>> end;
 };
 
-// Every cell as early as its rank and what it depends on allow, hand-overs taking no time. What happens
-// at these times happens in an order that respects all dependencies. Precondition: verify_order found
-// nothing (InternalError otherwise). Linear.
+// Every cell as early as its rank and what it depends on allow, hand-overs taking no time. What
+// happens at these times happens in an order that respects all dependencies. Precondition:
+// verify_order found nothing (InternalError otherwise). Linear.
 CellTimes cell_times(const Schedule& schedule);
 
 // The compute actions of a cell: one, or forward and backward of a pair; none of a transfer.

@@ -16,8 +16,8 @@ bool is_moe(const Layout& layout, int layer) {
   return layer >= 0 && layout.layer_kinds[layer] == LayerKind::Moe;
 }
 
-// Appends tasks and wires of one stage and micro-batch to a problem. `last_` is the end of the chain so
-// far, `pending_` the wires that its next task waits for.
+// Appends tasks and wires of one stage and micro-batch to a problem. `last_` is the end of the
+// chain so far, `pending_` the wires that its next task waits for.
 class ChainBuilder {
  public:
   ChainBuilder(WeaveProblem& problem, const Layout& layout, const Costs& costs,

@@ -9,8 +9,8 @@
 
 namespace weft {
 
-// Segments of the stage in the order of its forward, micro-batch 0. Throws InternalError for a stage
-// with MTP layers: config refuses them.
+// Segments of the stage in the order of its forward, micro-batch 0. Throws InternalError for a
+// stage with MTP layers: config refuses them.
 std::vector<Segment> stage_segments(const Layout& layout, Stage stage);
 
 struct ChainRequest {

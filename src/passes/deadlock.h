@@ -22,12 +22,12 @@ struct WaitGraph {
   std::vector<std::vector<std::vector<Place>>> needs;
 };
 
-// Empty if all lists run to their end; else a cycle of the fewest places in which each place needs the
-// next one, or an entry behind the next one in its list; the last closes on the first.
-// Linear in the number of entries where there is no cycle.
+// Empty if all lists run to their end; else a cycle of the fewest places in which each place needs
+// the next one, or an entry behind the next one in its list; the last closes on the first. Linear
+// in the number of entries where there is no cycle.
 std::vector<Place> find_deadlock(const WaitGraph& graph);
 
-// "rank 0: 0B0 waits for rank 1: 1SEND_B0, behind 1F0; ..." of such a cycle.
+// "NAME needs NAME, which comes after NAME; ..." of such a cycle, by `name` of its places.
 std::string print_deadlock(const WaitGraph& graph, const std::vector<Place>& cycle,
                            const std::function<std::string(Place)>& name);
 

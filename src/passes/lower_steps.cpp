@@ -13,8 +13,8 @@
 namespace weft {
 namespace {
 
-// Whole compute cells between the start of a send and its wait, and from the moment when its receiver
-// has started.
+// Whole compute cells between the start of a send and its wait, and from the moment when its
+// receiver has started.
 constexpr int kCellsUnderSend = 1;
 constexpr int kCellsOfGrace = 1;
 
@@ -24,15 +24,24 @@ WeaveProblem problem_of(const std::vector<Action>& actions, const Layout& layout
   for (const Action& action : actions) {
     const ChainRequest request{action.stage, action.micro_batch};
     switch (action.kind) {
-      case ActionKind::Forward: add_forward(problem, layout, costs, request); break;
-      case ActionKind::Backward: add_backward(problem, layout, costs, request, true); break;
-      case ActionKind::Dgrad: add_backward(problem, layout, costs, request, false); break;
-      case ActionKind::Wgrad: add_wgrads(problem, layout, costs, request); break;
+      case ActionKind::Forward:
+        add_forward(problem, layout, costs, request);
+        break;
+      case ActionKind::Backward:
+        add_backward(problem, layout, costs, request, true);
+        break;
+      case ActionKind::Dgrad:
+        add_backward(problem, layout, costs, request, false);
+        break;
+      case ActionKind::Wgrad:
+        add_wgrads(problem, layout, costs, request);
+        break;
       case ActionKind::SendForward:
       case ActionKind::RecvForward:
       case ActionKind::SendBackward:
       case ActionKind::RecvBackward:
-      case ActionKind::ReduceGrad: throw InternalError("a transfer has no segments");
+      case ActionKind::ReduceGrad:
+        throw InternalError("a transfer has no segments");
     }
   }
   return problem;
@@ -59,8 +68,7 @@ std::vector<int> shape_of(const WeaveProblem& problem, const Layout& layout) {
           },
           *task.run);
       shape.push_back(static_cast<int>(segment.kind));
-      shape.push_back(segment.layer >= 0 &&
-                      layout.layer_kinds[segment.layer] == LayerKind::Moe);
+      shape.push_back(segment.layer >= 0 && layout.layer_kinds[segment.layer] == LayerKind::Moe);
     }
     add_list(task.after);
     add_list(task.waits);
@@ -134,7 +142,7 @@ class CellSteps {
   }
 
   std::vector<int> order_of(const WeaveProblem& problem) {
-    if (!overlap_) {
+    if (!overlap_ || problem.wires.empty()) {
       std::vector<int> listed(problem.tasks.size());
       std::iota(listed.begin(), listed.end(), 0);
       return listed;
@@ -241,7 +249,8 @@ class StepLowering {
         open_.push_back({action, done, forward_receives_[index_of(stage + 1, action.micro_batch)]});
         break;
       case ActionKind::SendBackward:
-        open_.push_back({action, done, backward_receives_[index_of(stage - 1, action.micro_batch)]});
+        open_.push_back(
+            {action, done, backward_receives_[index_of(stage - 1, action.micro_batch)]});
         break;
       case ActionKind::ReduceGrad:
         break;  // behind the last sends
@@ -289,15 +298,21 @@ class StepLowering {
       return Wire{kind, action.stage, -1, action.micro_batch};
     };
     switch (action.kind) {
-      case ActionKind::SendForward: return wire(WireKind::SendForward);
-      case ActionKind::RecvForward: return wire(WireKind::RecvForward);
-      case ActionKind::SendBackward: return wire(WireKind::SendBackward);
-      case ActionKind::RecvBackward: return wire(WireKind::RecvBackward);
-      case ActionKind::ReduceGrad: return wire(WireKind::ReduceGrad);
+      case ActionKind::SendForward:
+        return wire(WireKind::SendForward);
+      case ActionKind::RecvForward:
+        return wire(WireKind::RecvForward);
+      case ActionKind::SendBackward:
+        return wire(WireKind::SendBackward);
+      case ActionKind::RecvBackward:
+        return wire(WireKind::RecvBackward);
+      case ActionKind::ReduceGrad:
+        return wire(WireKind::ReduceGrad);
       case ActionKind::Forward:
       case ActionKind::Backward:
       case ActionKind::Dgrad:
-      case ActionKind::Wgrad: break;
+      case ActionKind::Wgrad:
+        break;
     }
     throw InternalError("a compute cell is no wire");
   }

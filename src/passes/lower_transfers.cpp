@@ -18,7 +18,8 @@ struct Message {
   int ahead = 0;   // the receiver's cell ahead of which the receive starts
 };
 
-// The message that a compute action gives to the next stage in its direction, if it leaves the rank.
+// The message that a compute action gives to the next stage in its direction, if it leaves the
+// rank.
 std::optional<Message> message_of(const StageMap& map, const Action& action, int cell) {
   if (action.kind == ActionKind::Wgrad) return std::nullopt;
   const bool forward = action.kind == ActionKind::Forward;
@@ -49,8 +50,7 @@ Consumers find_consumers(const Schedule& schedule) {
     for (std::size_t i = 0; i < cells.size(); ++i) {
       for (const Action& action : compute_actions(cells[i])) {
         if (action.kind == ActionKind::Wgrad) continue;
-        auto& row =
-            action.kind == ActionKind::Forward ? consumers.forward : consumers.backward;
+        auto& row = action.kind == ActionKind::Forward ? consumers.forward : consumers.backward;
         row[action.stage.value * schedule.num_micro_batches + action.micro_batch.value] =
             static_cast<int>(i);
       }
@@ -69,8 +69,8 @@ std::vector<std::vector<Message>> find_messages(const Schedule& schedule) {
       for (const Action& action : compute_actions(cells[i])) {
         auto message = message_of(schedule.map, action, static_cast<int>(i));
         if (!message) continue;
-        const auto& row = message->recv.kind == ActionKind::RecvForward ? consumers.forward
-                                                                        : consumers.backward;
+        const auto& row =
+            message->recv.kind == ActionKind::RecvForward ? consumers.forward : consumers.backward;
         const int consumer = row[message->recv.stage.value * schedule.num_micro_batches +
                                  message->recv.micro_batch.value];
         weft_assert(consumer >= 0, "a verified order computes every stage and micro-batch");

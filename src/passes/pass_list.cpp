@@ -42,8 +42,8 @@ StepPlan lower(const Schedule& schedule, const Layout& layout, const Costs& cost
   const Schedule transfers = run_pass(
       "lower_transfers", [&] { return add_transfers(ordered, options); }, verify_transfers);
 
-  // Last: what comes out is executed as it stands. Weaving belongs to it, cell by cell, since a cell is
-  // the largest piece whose order all ranks agree on without knowing each other's.
+  // Last: what comes out is executed as it stands. Weaving belongs to it, cell by cell, since a
+  // cell is the largest piece whose order all ranks agree on without knowing each other's.
   return run_pass(
       "lower_steps",
       [&] { return lower_steps(transfers, layout, costs, {options.moe_fb_overlap}); },

@@ -4,21 +4,21 @@
 //                 --verify_steps--> simulate or execute
 #pragma once
 
+#include "costs/costs.h"
 #include "layout/layout.h"
 #include "schedule/schedule.h"
 #include "schedule/step.h"
-#include "costs/costs.h"
 
 namespace weft {
 
 struct LowerOptions {
-  bool moe_fb_overlap = false;  // weave; without it every wire is waited for at once
+  bool moe_fb_overlap = false;    // weave; without it every wire is waited for at once
   bool reduce_gradients = false;  // data parallel size above 1: REDUCE_GRAD after a stage's last W
   bool forward_only = false;      // evaluation: a schedule of forwards only
 };
 
-// Runs all passes, each followed by its verifier. Throws PlanError with every finding. A schedule of the
-// transfers level keeps its transfers; reductions are added if it has none.
+// Runs all passes, each followed by its verifier. Throws PlanError with every finding. A schedule
+// of the transfers level keeps its transfers; reductions are added if it has none.
 StepPlan lower(const Schedule& schedule, const Layout& layout, const Costs& costs,
                const LowerOptions& options);
 

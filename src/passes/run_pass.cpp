@@ -24,7 +24,8 @@ std::string text_of(const Schedule& schedule) { return print_csv(schedule); }
 std::string text_of(const StepPlan& plan) {
   std::string text;
   for (const RankSteps& rank : plan.ranks) {
-    for (const Step& step : rank.steps) text += (&step == rank.steps.data() ? "" : ",") + print(step);
+    for (const Step& step : rank.steps)
+      text += (&step == rank.steps.data() ? "" : ",") + print(step);
     text += '\n';
   }
   return text;

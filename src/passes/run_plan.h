@@ -25,10 +25,10 @@ struct RunPlan {
   BatchSizes sizes;
   Layout layout;
   bool tied_embeddings = true;
-  Costs costs;              // that weave used
-  Schedule schedule;        // compute level
-  StepPlan steps;           // one training step
-  StepPlan forward_steps;   // one evaluation step, forwards only
+  Costs costs;             // that weave used
+  Schedule schedule;       // compute level
+  StepPlan steps;          // one training step
+  StepPlan forward_steps;  // one evaluation step, forwards only
 };
 
 // Both take a config that has passed the rules and is resolved (config/derive.h).

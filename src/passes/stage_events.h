@@ -1,5 +1,5 @@
-// What has to happen for one micro-batch in one stage, and what has to come before what: the rules that
-// verify_steps holds a plan to. Written from the model's data flow, not from the passes.
+// What has to happen for one micro-batch in one stage, and what has to come before what: the rules
+// that verify_steps holds a plan to. Written from the model's data flow, not from the passes.
 #pragma once
 
 #include <optional>
@@ -24,8 +24,8 @@ class StageEvents {
   // (a, b): a comes before b.
   const std::vector<std::pair<int, int>>& order() const { return order_; }
 
-  // First and last event of the forward, and of the input gradients; of a stage with an embedding alone
-  // its W is both. Where neighbours are on one rank these meet without a message.
+  // First and last event of the forward, and of the input gradients; of a stage with an embedding
+  // alone its W is both. Where neighbours are on one rank these meet without a message.
   int first_forward() const { return first_forward_; }
   int last_forward() const { return last_forward_; }
   int first_backward() const { return first_backward_; }

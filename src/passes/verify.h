@@ -19,8 +19,8 @@ std::vector<Finding> verify_order(const Schedule& schedule, bool forward_only = 
 std::vector<Finding> verify_transfers(const Schedule& schedule);
 
 // Steps level: wires started once, waited for after their start, sources released after their last
-// use and once; W after its I; all W's run; data flow within and across stages; the same collectives
-// in the same order on every rank of a stage's group; no cycle under zero buffering.
+// use and once; W after its I; all W's run; data flow within and across stages; the same
+// collectives in the same order on every rank of a stage's group; no cycle under zero buffering.
 std::vector<Finding> verify_steps(const StepPlan& plan, bool forward_only = false);
 
 // Two ranks of one expert parallel group run plans of equal collective order.

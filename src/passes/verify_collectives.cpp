@@ -16,16 +16,19 @@ enum class Queue { None, Counts, Tokens };
 
 Queue queue_of(WireKind kind) {
   switch (kind) {
-    case WireKind::Counts: return Queue::Counts;
+    case WireKind::Counts:
+      return Queue::Counts;
     case WireKind::Dispatch:
     case WireKind::Combine:
     case WireKind::CombineBackward:
-    case WireKind::DispatchBackward: return Queue::Tokens;
+    case WireKind::DispatchBackward:
+      return Queue::Tokens;
     case WireKind::SendForward:
     case WireKind::RecvForward:
     case WireKind::SendBackward:
     case WireKind::RecvBackward:
-    case WireKind::ReduceGrad: return Queue::None;
+    case WireKind::ReduceGrad:
+      return Queue::None;
   }
   throw InternalError("wire kind without a queue");
 }
@@ -74,9 +77,7 @@ class CollectiveVerifier {
     findings_.push_back({"verify_collectives", std::move(message)});
   }
 
-  const Step& step(Place p) const {
-    return group_[p.list].steps[members_[p.list].places[p.index]];
-  }
+  const Step& step(Place p) const { return group_[p.list].steps[members_[p.list].places[p.index]]; }
 
   std::string name(Place p) const {
     return fmt::format("member {} step {} ({})", p.list, members_[p.list].places[p.index] + 1,
@@ -99,8 +100,8 @@ class CollectiveVerifier {
       }
       const Place second{member, found[i]};
       if (step(first) == step(second)) continue;
-      report(fmt::format("collective {} of the queue: {}, but {}", i + 1, name(first),
-                         name(second)));
+      report(
+          fmt::format("collective {} of the queue: {}, but {}", i + 1, name(first), name(second)));
       return;
     }
   }

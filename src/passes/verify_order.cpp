@@ -21,15 +21,20 @@ struct Places {
 
   std::vector<int>& of(ActionKind kind) {
     switch (kind) {
-      case ActionKind::Forward: return forward;
-      case ActionKind::Backward: return backward;
-      case ActionKind::Dgrad: return dgrad;
-      case ActionKind::Wgrad: return wgrad;
+      case ActionKind::Forward:
+        return forward;
+      case ActionKind::Backward:
+        return backward;
+      case ActionKind::Dgrad:
+        return dgrad;
+      case ActionKind::Wgrad:
+        return wgrad;
       case ActionKind::SendForward:
       case ActionKind::RecvForward:
       case ActionKind::SendBackward:
       case ActionKind::RecvBackward:
-      case ActionKind::ReduceGrad: break;
+      case ActionKind::ReduceGrad:
+        break;
     }
     throw InternalError("a transfer is not computed");
   }

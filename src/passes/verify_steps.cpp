@@ -322,10 +322,10 @@ class StepVerifier {
 
   const StepPlan& plan_;
   const int num_stages_;
-  std::vector<StageEvents> events_;            // [stage]
-  std::vector<Reduction> reductions_;          // [stage]
-  std::vector<Message> messages_;              // [direction, edge, micro-batch]
-  std::vector<std::vector<int>> hand_overs_;   // [rank] its starts and waits of sends and receives
+  std::vector<StageEvents> events_;           // [stage]
+  std::vector<Reduction> reductions_;         // [stage]
+  std::vector<Message> messages_;             // [direction, edge, micro-batch]
+  std::vector<std::vector<int>> hand_overs_;  // [rank] its starts and waits of sends and receives
   std::vector<Finding> findings_;
 };
 

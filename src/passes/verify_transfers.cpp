@@ -116,7 +116,9 @@ class TransferVerifier {
         set_end(place, action, Backward, s, &Message::used);
         if (action.kind == ActionKind::Backward) last_wgrad_[s] = place.index;
         break;
-      case ActionKind::Wgrad: last_wgrad_[s] = place.index; break;
+      case ActionKind::Wgrad:
+        last_wgrad_[s] = place.index;
+        break;
       case ActionKind::SendForward:
         set_end(place, action, Forward, s, &Message::sent);
         break;
@@ -181,8 +183,8 @@ class TransferVerifier {
   }
 
   void check_reductions() {
-    const bool any = std::any_of(reduced_.begin(), reduced_.end(),
-                                 [](int place) { return place != kAbsent; });
+    const bool any =
+        std::any_of(reduced_.begin(), reduced_.end(), [](int place) { return place != kAbsent; });
     for (int s = 0; any && s < num_stages_; ++s) {
       if (reduced_[s] == kAbsent) {
         report("rank {}: {} is missing", rank_of(s),

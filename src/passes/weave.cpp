@@ -27,7 +27,7 @@ using Done = std::vector<bool>;
 struct Compiled {
   struct Task {
     Ticks cost = 0;
-    Ticks tail = 0;  // shortest time from its start to the end of all that follows from it
+    Ticks tail = 0;          // shortest time from its start to the end of all that follows from it
     std::vector<int> needs;  // tasks that run before, those that start its wires included
     std::vector<int> feeds;  // the tasks that need it
     std::vector<int> waits;  // wires, posted ones left out
@@ -68,8 +68,8 @@ void compute_tails(Compiled& compiled) {
   }
 }
 
-// Of weight gradients that became possible at the same time or earlier and cost the same, trying one is
-// enough: the first listed.
+// Of weight gradients that became possible at the same time or earlier and cost the same, trying
+// one is enough: the first listed.
 void find_twins(Compiled& compiled) {
   std::unordered_map<Ticks, int> previous;
   for (std::size_t i = 0; i < compiled.tasks.size(); ++i) {
@@ -82,7 +82,8 @@ void find_twins(Compiled& compiled) {
   }
 }
 
-Compiled compile(const WeaveProblem& problem) {
+// Wires last `stretch` times what they cost.
+Compiled compile(const WeaveProblem& problem, double stretch = 1) {
   Compiled compiled;
   compiled.unit = tick_unit(problem);
   const auto ticks = [&](double cost) {
@@ -90,7 +91,7 @@ Compiled compile(const WeaveProblem& problem) {
   };
   for (const WeaveWire& wire : problem.wires) {
     compiled.wires.push_back(
-        {ticks(wire.cost), static_cast<std::size_t>(wire.lane), wire.kept});
+        {ticks(wire.cost * stretch), static_cast<std::size_t>(wire.lane), wire.kept});
   }
   std::vector<int> starter(problem.wires.size(), -1);
   for (std::size_t i = 0; i < problem.tasks.size(); ++i) {
@@ -127,16 +128,18 @@ Compiled compile(const WeaveProblem& problem) {
 struct State {
   Done done;
   Ticks time = 0;
-  Ticks remaining = 0;   // compute not yet run
-  Ticks bound = 0;       // no order that begins like this ends earlier
-  Ticks chain_left = 0;  // sum of the open chains' tails: less keeps more weight gradients for later
-  Ticks last_wire = 0;   // end of the last wire so far
+  Ticks remaining = 0;  // compute not yet run
+  Ticks bound = 0;      // no order that begins like this ends earlier
+  Ticks chain_left =
+      0;                // sum of the open chains' tails: less keeps more weight gradients for later
+  Ticks last_wire = 0;  // end of the last wire so far
   Ticks send_start = 0;
-  Ticks starts = 0;      // sum over tasks: less fills a gap sooner rather than later
+  Ticks starts = 0;  // sum over tasks: less fills a gap sooner rather than later
   std::array<Ticks, kNumLanes> lane_free{};
-  std::vector<int> open;                         // tasks that may run next, ascending
-  std::vector<std::pair<int, Ticks>> in_flight;  // wires to wait for and when they are in, ascending
-  int node = -1;                                 // its last task, see Trail
+  std::vector<int> open;  // tasks that may run next, ascending
+  std::vector<std::pair<int, Ticks>>
+      in_flight;  // wires to wait for and when they are in, ascending
+  int node = -1;  // its last task, see Trail
 };
 
 struct TrailNode {
@@ -192,7 +195,8 @@ void run_task(const Compiled& compiled, State& state, int index) {
     const auto& needs = compiled.tasks[next].needs;
     const bool ready =
         std::all_of(needs.begin(), needs.end(), [&](int need) { return bool{state.done[need]}; });
-    if (ready) state.open.insert(std::lower_bound(state.open.begin(), state.open.end(), next), next);
+    if (ready)
+      state.open.insert(std::lower_bound(state.open.begin(), state.open.end(), next), next);
   }
 }
 
@@ -303,6 +307,30 @@ Result search(const Compiled& compiled, Result incumbent, std::size_t width) {
   return incumbent;
 }
 
+// Costs are known roughly: of the orders that end equally early under them, a pair takes one that
+// still hides its wires when they last this much longer. A single chain is mostly waited for by the
+// next rank, so it takes the one that sends early.
+constexpr std::array kStretches{1.5, 1.2};
+
+bool has_both_directions(const WeaveProblem& problem) {
+  const auto has = [&](auto is_kind) {
+    return std::any_of(problem.tasks.begin(), problem.tasks.end(),
+                       [&](const WeaveTask& task) { return task.run && is_kind(*task.run); });
+  };
+  return has([](const Step& step) { return std::holds_alternative<RunForward>(step); }) &&
+         has([](const Step& step) { return std::holds_alternative<RunDgrad>(step); });
+}
+
+Result best_order(const Compiled& compiled) {
+  std::vector<int> listed(compiled.tasks.size());
+  std::iota(listed.begin(), listed.end(), 0);
+  const std::size_t width =
+      std::clamp(kWorkBudget / std::max<std::size_t>(1, listed.size()), kMinWidth, kMaxWidth);
+  Result best = run_order(compiled, std::move(listed));
+  best = search(compiled, std::move(best), 1);
+  return search(compiled, std::move(best), width);
+}
+
 }  // namespace
 
 WeaveTimes weave_times(const WeaveProblem& problem, const std::vector<int>& order) {
@@ -315,13 +343,13 @@ WeaveTimes weave_times(const WeaveProblem& problem, const std::vector<int>& orde
 
 std::vector<int> weave(const WeaveProblem& problem) {
   const Compiled compiled = compile(problem);
-  std::vector<int> listed(problem.tasks.size());
-  std::iota(listed.begin(), listed.end(), 0);
-  Result best = run_order(compiled, listed);
-  const std::size_t width =
-      std::clamp(kWorkBudget / std::max<std::size_t>(1, listed.size()), kMinWidth, kMaxWidth);
-  best = search(compiled, std::move(best), 1);
-  return search(compiled, std::move(best), width).order;
+  const Result best = best_order(compiled);
+  if (!has_both_directions(problem)) return best.order;
+  for (double stretch : kStretches) {
+    const Result wary = run_order(compiled, best_order(compile(problem, stretch)).order);
+    if (wary.score[0] == best.score[0]) return wary.order;
+  }
+  return best.order;
 }
 
 }  // namespace weft

@@ -31,7 +31,8 @@ std::vector<std::vector<Cell>> sorted(std::vector<std::vector<Cell>> ranks) {
   return ranks;
 }
 
-// A receive ahead of the whole cell before the one that needs it, a send behind the one that makes it.
+// A receive ahead of the whole cell before the one that needs it, a send behind the one that makes
+// it.
 TEST(LowerTransfers, PostsReceivesOneCellAhead) {
   const Schedule schedule = parse_csv("0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n", "test");
   EXPECT_EQ(print_csv(lower_transfers(schedule, true)),
@@ -59,12 +60,12 @@ TEST(LowerTransfers, MakesTheTransfersThatPyTorchMakes) {
   EXPECT_EQ(sorted(lower_transfers(compute, false).ranks), sorted(pytorch.ranks));
 }
 
-// Messages from one rank to another are received in the order in which they are sent, whatever their
-// edges and directions: a client with one queue per pair of ranks can run the plan.
+// Messages from one rank to another are received in the order in which they are sent, whatever
+// their edges and directions: a client with one queue per pair of ranks can run the plan.
 TEST(LowerTransfers, KeepsOneOrderBetweenTwoRanks) {
   for (int m : {1, 4, 9}) {
-    const Schedule plan = lower_transfers(
-        build_schedule("dualpipev", {2, 2, m, 0, true, true}), false);
+    const Schedule plan =
+        lower_transfers(build_schedule("dualpipev", {2, 2, m, 0, true, true}), false);
     for (int from = 0; from < 2; ++from) {
       std::vector<std::string> sent, received;
       const auto key = [](const Action& a, bool send, bool forward) {
@@ -126,8 +127,7 @@ TEST(LowerSteps, EagerWaitsForEveryWireAtOnce) {
 // The pair of spec.md section 2, with everything that the runtime does for it.
 TEST(LowerSteps, WeavesAUniformPair) {
   const Schedule schedule = build_schedule("dualpipev", {3, 2, 8, 0, true, false});
-  const Layout layout =
-      layout_of(schedule.map, {"Em", "m", "m", "m", "m", "mL"});
+  const Layout layout = layout_of(schedule.map, {"Em", "m", "m", "m", "m", "mL"});
   const StepPlan plan = lower(schedule, layout, round_costs(), {true, false, false});
   EXPECT_EQ(steps_of_cell(plan, 1, "(1F4;4B1)OVERLAP_F_B"),
             "wait(4RECV_B1) 4I1:merge.4 start(4B1:combine_backward.4) "
@@ -137,8 +137,8 @@ TEST(LowerSteps, WeavesAUniformPair) {
             "start(4B1:dispatch_backward.4) wait(1F4:dispatch.1) release(1F4:dispatch.1) "
             "1F4:experts.1 start(1F4:combine.1) "
             "wait(4B1:dispatch_backward.4) release(4B1:dispatch_backward.4) 4I1:attention.4 "
-            "start(4SEND_B1) wait(1F4:combine.1) release(1F4:combine.1) 1F4:merge.1 "
-            "start(1SEND_F4) 4W1:experts.4 4W1:attention.4");
+            "start(4SEND_B1) 4W1:experts.4 wait(1F4:combine.1) release(1F4:combine.1) 1F4:merge.1 "
+            "start(1SEND_F4) 4W1:attention.4");
 }
 
 // What is split off keeps its W's for their own cell.
@@ -154,8 +154,7 @@ TEST(LowerSteps, ASplitBackwardLeavesItsWgrads) {
 
 // An embedding alone has no input gradient: its cell takes what arrives.
 TEST(LowerSteps, StagesWithoutLayers) {
-  const Schedule schedule =
-      parse_csv("0F0,0I0,0W0\n1F0,1I0,1W0\n2F0,2I0,2W0\n", "test");
+  const Schedule schedule = parse_csv("0F0,0I0,0W0\n1F0,1I0,1W0\n2F0,2I0,2W0\n", "test");
   const Layout layout = layout_of({3, 1, Placement::Looped}, {"E", "", "L"});
   const StepPlan plan = lower(schedule, layout, round_costs(), {true, false, false});
   EXPECT_EQ(steps_of_cell(plan, 0, "0I0"), "wait(0RECV_B0)");
@@ -164,8 +163,8 @@ TEST(LowerSteps, StagesWithoutLayers) {
   EXPECT_EQ(steps_of_cell(plan, 1, "1W0"), "");
 }
 
-// A message is under way for at least the whole cell before its use, and no send is waited for before
-// the cell behind it is done.
+// A message is under way for at least the whole cell before its use, and no send is waited for
+// before the cell behind it is done.
 TEST(LowerSteps, TransfersHaveCellsOverThem) {
   const Schedule schedule = build_schedule("dualpipev", {4, 2, 10, 0, true, true});
   std::vector<std::string> stages(8, "m");

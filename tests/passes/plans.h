@@ -61,7 +61,7 @@ inline Costs round_costs() {
   costs.wires[WireKind::Counts] = 0;
   for (WireKind kind : {WireKind::SendForward, WireKind::RecvForward, WireKind::SendBackward,
                         WireKind::RecvBackward}) {
-    costs.wires[kind] = 3;
+    costs.wires[kind] = 2;
   }
   return costs;
 }

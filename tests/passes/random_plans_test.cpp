@@ -1,4 +1,5 @@
-// The verifiers accept what the builders and passes make, and nothing that differs from it in one step.
+// The verifiers accept what the builders and passes make, and nothing that differs from it in one
+// step.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -61,8 +62,8 @@ TEST(RandomPlans, AreAcceptedAtEveryLevel) {
     const Schedule transfers = lower_transfers(built.schedule, random() % 2 == 0);
     ASSERT_EQ(text_of(verify_transfers(transfers)), "");
     const Layout layout = testing::random_layout(built.schedule.map, random);
-    const StepPlan plan = lower_steps(transfers, layout, testing::round_costs(),
-                                      {built.request.overlap});
+    const StepPlan plan =
+        lower_steps(transfers, layout, testing::round_costs(), {built.request.overlap});
     ASSERT_EQ(text_of(verify_steps(plan)), "");
     for (const RankSteps& rank : plan.ranks) {
       ASSERT_EQ(text_of(verify_collectives({rank, rank, rank})), "");
@@ -124,8 +125,8 @@ TEST(RandomPlans, ADroppedOrDoubledStepIsRejected) {
     const Built built = random_schedule(random, 6);
     SCOPED_TRACE(describe(built, seed));
     const Layout layout = testing::random_layout(built.schedule.map, random);
-    StepPlan plan = lower(built.schedule, layout, testing::round_costs(),
-                          {built.request.overlap, true, false});
+    StepPlan plan =
+        lower(built.schedule, layout, testing::round_costs(), {built.request.overlap, true, false});
     RankSteps& rank = plan.ranks[random() % plan.ranks.size()];
     const std::size_t index = random() % rank.steps.size();
     const auto at = rank.steps.begin() + static_cast<long>(index);
@@ -178,8 +179,8 @@ TEST(RandomPlans, TwoStepsSwappedAcrossADependencyAreRejected) {
     const Built built = random_schedule(random, 6);
     SCOPED_TRACE(describe(built, seed));
     const Layout layout = testing::random_layout(built.schedule.map, random);
-    StepPlan plan = lower(built.schedule, layout, testing::round_costs(),
-                          {built.request.overlap, true, false});
+    StepPlan plan =
+        lower(built.schedule, layout, testing::round_costs(), {built.request.overlap, true, false});
     auto& steps = plan.ranks[random() % plan.ranks.size()].steps;
     const std::size_t first = random() % steps.size();
     const auto second = std::find_if(steps.begin() + static_cast<long>(first) + 1, steps.end(),

@@ -12,8 +12,8 @@
 namespace weft {
 namespace {
 
-using testing::layout_of;
 using ::testing::ElementsAre;
+using testing::layout_of;
 
 // As a CSV, without the checks that reading a file makes.
 Schedule plan(StageMap map, const std::string& csv) {
@@ -63,7 +63,8 @@ TEST(VerifyOrder, NamesAStageOnTheWrongRank) {
               ElementsAre("rank 0 cell 1 (1F0): stage 1 is on rank 1", "rank 1: 1F0 is missing"));
 }
 
-// Rank 0 wants the gradient of micro-batch 0 before it computes micro-batch 1, which rank 1 computes first.
+// Rank 0 wants the gradient of micro-batch 0 before it computes micro-batch 1, which rank 1
+// computes first.
 TEST(VerifyOrder, ShowsTheShortestCycle) {
   EXPECT_THAT(messages(verify_order(plan(kTwo, "0F0,0B0,0F1,0B1\n1F1,1F0,1B0,1B1\n"))),
               ElementsAre("the order can never end: rank 0 cell 2 (0B0) needs rank 1 cell 3 (1B0), "
@@ -73,48 +74,50 @@ TEST(VerifyOrder, ShowsTheShortestCycle) {
 
 // A forward cannot be woven with its own backward.
 TEST(VerifyOrder, RefusesAPairThatNeedsItself) {
-  EXPECT_THAT(messages(verify_order(plan({1, 1, Placement::Looped}, "(0F0;0B0)OVERLAP_F_B\n"))),
-              ElementsAre("the order can never end: rank 0 cell 1 ((0F0;0B0)OVERLAP_F_B) needs rank 0 "
-                          "cell 1 ((0F0;0B0)OVERLAP_F_B)"));
+  EXPECT_THAT(
+      messages(verify_order(plan({1, 1, Placement::Looped}, "(0F0;0B0)OVERLAP_F_B\n"))),
+      ElementsAre("the order can never end: rank 0 cell 1 ((0F0;0B0)OVERLAP_F_B) needs rank 0 "
+                  "cell 1 ((0F0;0B0)OVERLAP_F_B)"));
 }
 
 TEST(VerifyTransfers, AcceptsWhatPyTorchLowersTo) {
-  EXPECT_THAT(messages(verify_transfers(
-                  plan(kTwo,
-                       "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n"
-                       "1RECV_F0,1RECV_F1,1F0,1B0,1SEND_B0,1F1,1B1,1SEND_B1\n"))),
-              ElementsAre());
+  EXPECT_THAT(
+      messages(verify_transfers(plan(kTwo,
+                                     "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n"
+                                     "1RECV_F0,1RECV_F1,1F0,1B0,1SEND_B0,1F1,1B1,1SEND_B1\n"))),
+      ElementsAre());
 }
 
 TEST(VerifyTransfers, NamesAMissingReceive) {
-  EXPECT_THAT(messages(verify_transfers(plan(
-                  kTwo, "0F0,0SEND_F0,0RECV_B0,0B0\n1F0,1B0,1SEND_B0\n"))),
-              ElementsAre("rank 1: 1RECV_F0 is missing"));
+  EXPECT_THAT(
+      messages(verify_transfers(plan(kTwo, "0F0,0SEND_F0,0RECV_B0,0B0\n1F0,1B0,1SEND_B0\n"))),
+      ElementsAre("rank 1: 1RECV_F0 is missing"));
 }
 
 TEST(VerifyTransfers, NamesCrossedSends) {
-  EXPECT_THAT(messages(verify_transfers(
-                  plan(kTwo,
-                       "0F0,0F1,0SEND_F1,0SEND_F0,0RECV_B0,0B0,0RECV_B1,0B1\n"
-                       "1RECV_F0,1RECV_F1,1F0,1B0,1SEND_B0,1F1,1B1,1SEND_B1\n"))),
-              ElementsAre("crossed: rank 0 sends 0SEND_F1 before 0SEND_F0, rank 1 receives "
-                          "1RECV_F0 before 1RECV_F1"));
+  EXPECT_THAT(
+      messages(verify_transfers(plan(kTwo,
+                                     "0F0,0F1,0SEND_F1,0SEND_F0,0RECV_B0,0B0,0RECV_B1,0B1\n"
+                                     "1RECV_F0,1RECV_F1,1F0,1B0,1SEND_B0,1F1,1B1,1SEND_B1\n"))),
+      ElementsAre("crossed: rank 0 sends 0SEND_F1 before 0SEND_F0, rank 1 receives "
+                  "1RECV_F0 before 1RECV_F1"));
 }
 
 TEST(VerifyTransfers, ShowsWhoWaitsForWhom) {
-  EXPECT_THAT(messages(verify_transfers(plan(
-                  kTwo, "0F0,0RECV_B0,0B0,0SEND_F0\n1RECV_F0,1F0,1B0,1SEND_B0\n"))),
-              ElementsAre("the ranks wait for each other for ever: rank 0 cell 3 (0B0) needs rank 1 "
-                          "cell 4 (1SEND_B0), which comes after rank 1 cell 2 (1F0); rank 1 cell 2 "
-                          "(1F0) needs rank 0 cell 4 (0SEND_F0), which comes after rank 0 cell 3 "
-                          "(0B0)"));
+  EXPECT_THAT(
+      messages(
+          verify_transfers(plan(kTwo, "0F0,0RECV_B0,0B0,0SEND_F0\n1RECV_F0,1F0,1B0,1SEND_B0\n"))),
+      ElementsAre("the ranks wait for each other for ever: rank 0 cell 3 (0B0) needs rank 1 "
+                  "cell 4 (1SEND_B0), which comes after rank 1 cell 2 (1F0); rank 1 cell 2 "
+                  "(1F0) needs rank 0 cell 4 (0SEND_F0), which comes after rank 0 cell 3 "
+                  "(0B0)"));
 }
 
 TEST(VerifyTransfers, NamesAReductionThatComesTooEarly) {
-  EXPECT_THAT(messages(verify_transfers(
-                  plan({1, 1, Placement::Looped}, "0F0,0I0,0REDUCE_GRAD,0W0\n"))),
-              ElementsAre("rank 0 cell 3 (0REDUCE_GRAD) stands before rank 0 cell 4 (0W0), which "
-                          "adds to the gradient"));
+  EXPECT_THAT(
+      messages(verify_transfers(plan({1, 1, Placement::Looped}, "0F0,0I0,0REDUCE_GRAD,0W0\n"))),
+      ElementsAre("rank 0 cell 3 (0REDUCE_GRAD) stands before rank 0 cell 4 (0W0), which "
+                  "adds to the gradient"));
 }
 
 RankSteps steps_of(const std::string& text) {
@@ -165,7 +168,8 @@ TEST(VerifySteps, NamesAWgradBeforeItsDgrad) {
                           "which it needs"));
 }
 
-// The receive of rank 1 starts only behind a wait that rank 0 cannot serve before its send is through.
+// The receive of rank 1 starts only behind a wait that rank 0 cannot serve before its send is
+// through.
 TEST(VerifySteps, ShowsTheCycleUnderZeroBuffering) {
   const StageMap map{2, 2, Placement::Looped};  // stages 0 and 2 on rank 0, 1 and 3 on rank 1
   const StepPlan plan{
