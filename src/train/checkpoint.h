@@ -26,9 +26,9 @@ void save_checkpoint(const std::string& directory, const ParameterStore& store,
                      const CheckpointHook& hook = {});
 
 // Collective over `world`. Checks the checksums of all files (the ranks share the work), then reads
-// what this rank holds; with `optimizer` its state too. Values are converted to the type of the main
-// weights. Errors, alike on every rank: UserError naming every damaged file and the nearest valid
-// iteration, or every tensor that is missing, left over or of another shape.
+// what this rank holds; with `optimizer` its state too. Values are converted to the type of the
+// main weights. Errors, alike on every rank: UserError naming every damaged file and the nearest
+// valid iteration, or every tensor that is missing, left over or of another shape.
 TrainState load_checkpoint(const std::string& directory, ParameterStore& store, AdamW* optimizer,
                            Group& world);
 

@@ -24,8 +24,8 @@ class Rows {
 enum class SplitPart { Train, Validation, Test };
 
 struct IndexedRowsOptions {
-  std::string prefix;                // PREFIX.bin and PREFIX.idx
-  std::string split = "969,30,1";    // shares of the documents, in their order
+  std::string prefix;              // PREFIX.bin and PREFIX.idx
+  std::string split = "969,30,1";  // shares of the documents, in their order
   SplitPart part = SplitPart::Train;
   std::int64_t sequence_length = 0;
   std::int64_t vocabulary = 0;
@@ -36,8 +36,8 @@ struct IndexedRowsOptions {
 // Sample i of a part is tokens [i S, (i + 1) S] of its documents laid end to end: S tokens, and the
 // same one further on as labels, so neighbouring samples share a token. Each epoch has its own
 // order, fixed by (seed, epoch). Boundaries of the parts as in Megatron
-// (blended_megatron_dataset_config.py). Errors: UserError for files, split, a part that is too small
-// for one sample.
+// (blended_megatron_dataset_config.py). Errors: UserError for files, split, a part that is too
+// small for one sample.
 std::unique_ptr<Rows> open_indexed_rows(const IndexedRowsOptions& options);
 
 // `tokens` and, if there, `labels`, [B, S] int64, as `--token-file` in cli.md: rows in the order of

@@ -28,8 +28,8 @@ std::uint64_t digest(const ParameterStore& store, Group& world, at::Tensor Named
 
 std::uint64_t tensor_digest(const at::Tensor& tensor) {
   const at::Tensor contiguous = tensor.detach().to(at::kCPU).contiguous();
-  return hash_bytes({static_cast<const std::byte*>(contiguous.const_data_ptr()),
-                     contiguous.nbytes()});
+  return hash_bytes(
+      {static_cast<const std::byte*>(contiguous.const_data_ptr()), contiguous.nbytes()});
 }
 
 std::uint64_t gradient_digest(const ParameterStore& store, Group& world) {

@@ -41,14 +41,16 @@ void write_all(int descriptor, const char* data, std::size_t size,
   }
 }
 
-std::filesystem::path temporary(const std::filesystem::path& path) { return path.string() + ".tmp"; }
+std::filesystem::path temporary(const std::filesystem::path& path) {
+  return path.string() + ".tmp";
+}
 
 }  // namespace
 
 MappedFile::MappedFile(std::filesystem::path path) : path_(std::move(path)) {
   const int descriptor = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) refuse(path_, "cannot be opened: " + reason(errno));
-  struct stat status {};
+  struct stat status{};
   const bool regular = ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
   void* address = nullptr;
   const auto size = static_cast<std::size_t>(status.st_size);

@@ -47,8 +47,8 @@ std::uint64_t hash_bytes(std::span<const std::byte> bytes);
 // 16 hexadecimal digits.
 std::string to_hex(std::uint64_t value);
 
-// Writes a new file through a buffer and hashes what passes. Throws RuntimeFault naming the file and
-// the system's reason; a file that was not finished is removed.
+// Writes a new file through a buffer and hashes what passes. Throws RuntimeFault naming the file
+// and the system's reason; a file that was not finished is removed.
 class FileWriter {
  public:
   explicit FileWriter(std::filesystem::path path);

@@ -76,7 +76,8 @@ std::vector<std::string> gather_bytes(Group& group, const std::string& mine) {
 
 std::vector<std::vector<NamedBits>> gather_named(Group& group, const std::vector<NamedBits>& mine) {
   std::vector<std::vector<NamedBits>> values;
-  for (const std::string& bytes : gather_bytes(group, encode(mine))) values.push_back(decode(bytes));
+  for (const std::string& bytes : gather_bytes(group, encode(mine)))
+    values.push_back(decode(bytes));
   return values;
 }
 

@@ -44,12 +44,18 @@ std::string at(const char* field, std::int64_t index, T value) {
 template <class Visit>
 auto visit_type(TokenType type, Visit visit) {
   switch (type) {
-    case TokenType::UInt8: return visit(std::uint8_t{});
-    case TokenType::Int8: return visit(std::int8_t{});
-    case TokenType::Int16: return visit(std::int16_t{});
-    case TokenType::Int32: return visit(std::int32_t{});
-    case TokenType::Int64: return visit(std::int64_t{});
-    case TokenType::UInt16: return visit(std::uint16_t{});
+    case TokenType::UInt8:
+      return visit(std::uint8_t{});
+    case TokenType::Int8:
+      return visit(std::int8_t{});
+    case TokenType::Int16:
+      return visit(std::int16_t{});
+    case TokenType::Int32:
+      return visit(std::int32_t{});
+    case TokenType::Int64:
+      return visit(std::int64_t{});
+    case TokenType::UInt16:
+      return visit(std::uint16_t{});
   }
   throw InternalError("token type without a C++ type");
 }
@@ -99,13 +105,14 @@ void IndexedDataset::check_header() {
   const auto rest = static_cast<std::uint64_t>(size - kLengthsAt);
   // Divides instead of multiplying, so that no count can overflow.
   if (sequences > rest / 12) {
-    refuse(index_, "number of sequences at byte 18 = " + std::to_string(sequences),
-           "a file of " + std::to_string(size) + " bytes holds at most " +
-               std::to_string(rest / 12));
+    refuse(
+        index_, "number of sequences at byte 18 = " + std::to_string(sequences),
+        "a file of " + std::to_string(size) + " bytes holds at most " + std::to_string(rest / 12));
   }
   if (indices != (rest - 12 * sequences) / 8 || (rest - 12 * sequences) % 8 != 0) {
-    refuse(index_, "number of document indices at byte 26 = " + std::to_string(indices) + ", " +
-                       std::to_string(sequences) + " sequences, " + std::to_string(size) + " bytes",
+    refuse(index_,
+           "number of document indices at byte 26 = " + std::to_string(indices) + ", " +
+               std::to_string(sequences) + " sequences, " + std::to_string(size) + " bytes",
            "the file must have 34 + 12 * sequences + 8 * document indices bytes (indices of "
            "multimodal data are not read)");
   }
@@ -129,8 +136,8 @@ void IndexedDataset::check_sequences() const {
     end = start + length * token_size;
     if (end > data_size) {
       refuse(index_, at("pointer", i, start) + ", " + at("length", i, length),
-             "the sequence ends at byte " + std::to_string(end) + " but " +
-                 data_.path().string() + " has " + std::to_string(data_size) + " bytes");
+             "the sequence ends at byte " + std::to_string(end) + " but " + data_.path().string() +
+                 " has " + std::to_string(data_size) + " bytes");
     }
   }
   if (end != data_size) {

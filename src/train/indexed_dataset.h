@@ -1,4 +1,5 @@
-// Megatron's indexed dataset, PREFIX.bin and PREFIX.idx (megatron/core/datasets/indexed_dataset.py).
+// Megatron's indexed dataset, PREFIX.bin and PREFIX.idx
+// (megatron/core/datasets/indexed_dataset.py).
 //
 // .bin is the tokens of all sequences, one after the other. .idx, little endian, without padding:
 // "MMIDIDX\0\0", version 1 as u64, token type as u8, number of sequences n as u64, number of
@@ -66,8 +67,8 @@ class IndexedDatasetWriter {
  public:
   IndexedDatasetWriter(const std::string& prefix, TokenType type);
 
-  // One document of one sequence. Errors: UserError if a token does not fit the type or the document
-  // has 2^31 tokens or more; RuntimeFault if the disk is full.
+  // One document of one sequence. Errors: UserError if a token does not fit the type or the
+  // document has 2^31 tokens or more; RuntimeFault if the disk is full.
   void add_document(std::span<const std::int64_t> tokens);
   void commit();
 
@@ -76,7 +77,7 @@ class IndexedDatasetWriter {
   AtomicFile index_;
   TokenType type_;
   std::int64_t position_bytes_ = 0;
-  std::string lengths_;   // as they go into the file
+  std::string lengths_;  // as they go into the file
   std::string pointers_;
   std::int64_t num_sequences_ = 0;
 };

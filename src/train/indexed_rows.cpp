@@ -15,9 +15,12 @@ namespace {
 
 const char* part_name(SplitPart part) {
   switch (part) {
-    case SplitPart::Train: return "train";
-    case SplitPart::Validation: return "validation";
-    case SplitPart::Test: return "test";
+    case SplitPart::Train:
+      return "train";
+    case SplitPart::Validation:
+      return "validation";
+    case SplitPart::Test:
+      return "test";
   }
   throw InternalError("unknown part of a split");
 }
@@ -88,8 +91,8 @@ class IndexedRows : public Rows {
           "data-too-small",
           "--data-path " + options.prefix + ", --split " + options.split + ": the " +
               part_name(options.part) + " part has " + std::to_string(range.last - range.first) +
-              " of " + std::to_string(num_documents) + " documents, " +
-              std::to_string(num_tokens) + " tokens",
+              " of " + std::to_string(num_documents) + " documents, " + std::to_string(num_tokens) +
+              " tokens",
           "one sample takes " + std::to_string(options.sequence_length + 1) +
               " tokens; give more text, a larger share or a smaller --seq-length"});
     }
@@ -158,8 +161,8 @@ class IndexedRows : public Rows {
 
 std::unique_ptr<Rows> open_indexed_rows(const IndexedRowsOptions& options) {
   if (options.sequence_length < 1) {
-    throw UserError(Violation{"seq-length", "--seq-length " + std::to_string(options.sequence_length),
-                              "at least 1"});
+    throw UserError(Violation{
+        "seq-length", "--seq-length " + std::to_string(options.sequence_length), "at least 1"});
   }
   return std::make_unique<IndexedRows>(options);
 }

@@ -11,9 +11,9 @@ class LearningRate {
   explicit LearningRate(const TrainConfig& config);
 
   // For the step after `num_steps` finished ones. As in Megatron, warm-up starts from 0: the first
-  // step's rate is 0 if there is a warm-up, lr * num_steps / warm-up up to lr at num_steps = warm-up;
-  // then min + (lr - min) (1 + cos(pi x)) / 2 with x = (num_steps - warm-up) / (decay - warm-up);
-  // min from num_steps = decay on.
+  // step's rate is 0 if there is a warm-up, lr * num_steps / warm-up up to lr at num_steps =
+  // warm-up; then min + (lr - min) (1 + cos(pi x)) / 2 with x = (num_steps - warm-up) / (decay -
+  // warm-up); min from num_steps = decay on.
   double operator()(long num_steps) const;
 
  private:

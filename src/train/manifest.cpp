@@ -76,9 +76,8 @@ std::vector<std::int64_t> list_iterations(const fs::path& directory) {
 bool is_valid(const fs::path& iteration) {
   try {
     const Manifest manifest = read_manifest(iteration);
-    return std::all_of(manifest.files.begin(), manifest.files.end(), [&](const auto& file) {
-      return check_file(iteration, file).empty();
-    });
+    return std::all_of(manifest.files.begin(), manifest.files.end(),
+                       [&](const auto& file) { return check_file(iteration, file).empty(); });
   } catch (const UserError&) {
     return false;
   }

@@ -20,7 +20,8 @@ struct TrainState {
   std::int64_t step = 0;  // finished steps
   std::int64_t consumed_rows = 0;
   std::int64_t seed = 0;
-  std::map<std::string, std::string> config;  // flag and value, for whoever loads or inspects it
+  // Flag and value, for whoever loads or inspects it.
+  std::map<std::string, std::string> config = {};
 
   bool operator==(const TrainState&) const = default;
 };
@@ -57,7 +58,8 @@ std::filesystem::path iteration_directory(const std::filesystem::path& directory
                                           std::int64_t step);
 
 // The iteration that DIR's tracker names, or DIR itself if it is one. Errors: UserError if there is
-// none, naming the nearest valid iteration; also for a folder of Hugging Face, which is not read yet.
+// none, naming the nearest valid iteration; also for a folder of Hugging Face, which is not read
+// yet.
 std::filesystem::path find_iteration(const std::filesystem::path& directory);
 
 // "the nearest valid iteration is 10: --load DIR/iter_0000010", or that there is none. Reads and

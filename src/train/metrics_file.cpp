@@ -18,8 +18,7 @@ using Json = nlohmann::ordered_json;
 Json value_or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
 
 [[noreturn]] void fail(const char* what, const std::string& path) {
-  throw RuntimeFault(std::string(what) + " " + path + ": " +
-                     std::system_category().message(errno));
+  throw RuntimeFault(std::string(what) + " " + path + ": " + std::system_category().message(errno));
 }
 
 }  // namespace

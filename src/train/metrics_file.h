@@ -19,17 +19,17 @@ struct StepMetrics {
   double tokens_per_second = 0;
   double all_to_all_ms = 0;
   double all_to_all_exposed_ms = 0;
-  std::optional<double> all_to_all_hidden_steady;   // null if there was no all-to-all
-  std::optional<double> all_to_all_hidden_outside;
+  std::optional<double> all_to_all_hidden_steady = {};  // null if there was no all-to-all
+  std::optional<double> all_to_all_hidden_outside = {};
   double counts_exposed_ms = 0;
   double p2p_exposed_ms = 0;
   double bubble_ms = 0;
   std::int64_t peak_activation_bytes = 0;
   int peak_live_chunks = 0;
   int max_pending_wgrads = 0;
-  std::optional<std::uint64_t> gradient_digest;   // left out if not there
-  std::optional<std::uint64_t> parameter_digest;  // left out if not there
-  std::optional<double> validation_loss;          // left out if not there
+  std::optional<std::uint64_t> gradient_digest = {};   // left out if not there
+  std::optional<std::uint64_t> parameter_digest = {};  // left out if not there
+  std::optional<double> validation_loss = {};          // left out if not there
 
   bool operator==(const StepMetrics&) const = default;
 };

@@ -33,7 +33,8 @@ double per_item(double sum, std::int64_t items) {
   return items == 0 ? 0.0 : sum / static_cast<double>(items);
 }
 
-void find_files(const fs::path& directory, const std::string& suffix, std::set<std::string>& files) {
+void find_files(const fs::path& directory, const std::string& suffix,
+                std::set<std::string>& files) {
   std::error_code error;
   fs::recursive_directory_iterator entry(directory, error);
   for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
@@ -61,9 +62,10 @@ std::set<std::string> list_files(const PrepareOptions& options) {
     }
   }
   if (violations.empty() && files.empty()) {
-    violations.push_back({"data-input", "--input", "holds no file" +
-                                        (options.suffix.empty() ? std::string()
-                                                                : " that ends in " + options.suffix)});
+    violations.push_back(
+        {"data-input", "--input",
+         "holds no file" +
+             (options.suffix.empty() ? std::string() : " that ends in " + options.suffix)});
   }
   if (!violations.empty()) throw UserError(std::move(violations));
   return files;

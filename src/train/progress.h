@@ -21,8 +21,8 @@ std::string format_progress(const ProgressPoint& point);
 // `45 s`, `3 min 12 s`, `2 h 05 min`.
 std::string format_duration(double seconds);
 
-// On a terminal one line that is rewritten; else a line for the first step, the last, and after each
-// `interval` in between.
+// On a terminal one line that is rewritten; else a line for the first step, the last, and after
+// each `interval` in between.
 class Progress {
  public:
   using Clock = std::chrono::steady_clock;

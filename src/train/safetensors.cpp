@@ -26,9 +26,9 @@ struct TypeName {
 };
 
 constexpr std::array kTypes = {
-    TypeName{"F64", at::kDouble}, TypeName{"F32", at::kFloat},  TypeName{"F16", at::kHalf},
-    TypeName{"BF16", at::kBFloat16}, TypeName{"I64", at::kLong}, TypeName{"I32", at::kInt},
-    TypeName{"I16", at::kShort},  TypeName{"I8", at::kChar},    TypeName{"U8", at::kByte},
+    TypeName{"F64", at::kDouble},    TypeName{"F32", at::kFloat}, TypeName{"F16", at::kHalf},
+    TypeName{"BF16", at::kBFloat16}, TypeName{"I64", at::kLong},  TypeName{"I32", at::kInt},
+    TypeName{"I16", at::kShort},     TypeName{"I8", at::kChar},   TypeName{"U8", at::kByte},
     TypeName{"BOOL", at::kBool},
 };
 
@@ -87,8 +87,9 @@ at::ScalarType read_type(const std::string& path, const std::string& name, const
   const std::string found = object.contains("dtype") ? object["dtype"].dump() : "nothing";
   std::string allowed;
   for (const TypeName& known : kTypes) {
-    if (found == "\"" + std::string(known.name) + "\"") return known.type;
-    allowed += (allowed.empty() ? "" : ", ") + std::string(known.name);
+    if (object.contains("dtype") && object["dtype"] == known.name) return known.type;
+    if (!allowed.empty()) allowed += ", ";
+    allowed += known.name;
   }
   refuse(path, name + ".dtype = " + found, "allowed: " + allowed);
 }
@@ -167,8 +168,8 @@ void SafetensorsFile::read_header(std::int64_t length) {
     }
     std::int64_t bytes = 0;
     if (!fits(entry, data_bytes, &bytes) || bytes != offsets[1] - offsets[0]) {
-      refuse(path_, name + ".shape = " + object["shape"].dump() + ", dtype " +
-                        object["dtype"].dump(),
+      refuse(path_,
+             name + ".shape = " + object["shape"].dump() + ", dtype " + object["dtype"].dump(),
              "does not make the " + std::to_string(offsets[1] - offsets[0]) +
                  " bytes of its data_offsets");
     }
@@ -202,7 +203,9 @@ at::Tensor SafetensorsFile::tensor(const std::string& name) const {
   if (found == entries_.end()) {
     std::string there;
     for (const auto& [known, entry] : entries_) {
-      if (there.size() < 200) there += (there.empty() ? "" : ", ") + known;
+      if (there.size() > 200) break;
+      if (!there.empty()) there += ", ";
+      there += known;
     }
     refuse(path_, "no tensor " + name, "it holds: " + there);
   }

@@ -16,7 +16,8 @@
 namespace weft {
 
 // A mapped file, its header checked in full: types, shapes, sizes and offsets agree with each other
-// and with the size of the file. Errors: UserError naming file, tensor, value found, what is allowed.
+// and with the size of the file. Errors: UserError naming file, tensor, value found, what is
+// allowed.
 class SafetensorsFile {
  public:
   explicit SafetensorsFile(const std::string& path);
@@ -52,8 +53,8 @@ class SafetensorsFile {
 using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
 
 // Writes the tensors, of any device and stride, through `writer`: the larger types first, then by
-// name, as the reference does. Errors: InternalError for a type that the format lacks or a name given
-// twice.
+// name, as the reference does. Errors: InternalError for a type that the format lacks or a name
+// given twice.
 void write_safetensors(FileWriter& writer, const NamedTensors& tensors,
                        const std::map<std::string, std::string>& metadata = {});
 

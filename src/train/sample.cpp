@@ -69,8 +69,8 @@ std::vector<std::int64_t> sample(const LogitsFunction& logits,
     if (limit > 0 && context.size() > limit) {
       context.erase(context.begin(), context.end() - options.context_length);
     }
-    const std::uint64_t bits = random_bits(static_cast<std::uint64_t>(options.seed), 1,
-                                           static_cast<std::uint64_t>(i));
+    const std::uint64_t bits =
+        random_bits(static_cast<std::uint64_t>(options.seed), 1, static_cast<std::uint64_t>(i));
     tokens.push_back(choose_token(logits(context), options, random_unit(bits)));
   }
   return {tokens.begin() + static_cast<std::ptrdiff_t>(prompt.size()), tokens.end()};

@@ -13,7 +13,7 @@ struct SampleOptions {
   double temperature = 1.0;  // 0: always the likeliest token
   int top_k = 0;             // 0: all
   std::int64_t seed = 1234;
-  int context_length = 0;    // the last so many tokens are given to the model; 0: all
+  int context_length = 0;  // the last so many tokens are given to the model; 0: all
 };
 
 // Logits [V] of the token after `tokens`, which has at least one.

@@ -38,7 +38,7 @@ void agree(Group& world, const std::string& failure) {
 }
 
 void save_unsharded(const std::string& path, const ParameterStore& store,
-                    at::Tensor NamedSlice::*which, Group& world) {
+                    at::Tensor NamedSlice::* which, Group& world) {
   std::map<std::string, at::Tensor> mine;
   for (const Parameter& parameter : store.parameters) {
     for (const NamedSlice& slice : parameter.slices) mine.emplace(slice.name, slice.*which);

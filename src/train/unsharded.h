@@ -29,10 +29,10 @@ void run_together(Group& world, Action action);
 void agree(Group& world, const std::string& failure);
 
 // Every tensor once, by its name, in one safetensors file written by rank 0 of `world`. `which` is
-// &NamedSlice::main or &NamedSlice::grad. Rank 0 holds all of them for a moment. Throws RuntimeFault
-// on every rank if the file cannot be written; then there is no file.
+// &NamedSlice::main or &NamedSlice::grad. Rank 0 holds all of them for a moment. Throws
+// RuntimeFault on every rank if the file cannot be written; then there is no file.
 void save_unsharded(const std::string& path, const ParameterStore& store,
-                    at::Tensor NamedSlice::*which, Group& world);
+                    at::Tensor NamedSlice::* which, Group& world);
 
 template <class Action>
 void run_together(Group& world, Action action) {
