@@ -18,9 +18,10 @@ Timeline simulate(const Schedule& schedule, const Costs& costs);
 
 // Steps level: compute is one lane, each wire kind a lane, wires of one lane in order; a hand-over
 // is in order within its (edge, direction). A wire lasts its cost from the moment all participants
-// started it and it is the first of its queue. An expert parallel group and data parallel replicas
-// are taken to be in step with themselves. A wait that blocks leaves a WaitWire event. Throws
-// PlanError with the cycle or the missing start if it cannot end.
+// started it and it is the first of its queue; the two ends of a hand-over have costs of their own,
+// since a send can be over before the message is in. An expert parallel group and data parallel
+// replicas are taken to be in step with themselves. A wait that blocks leaves a WaitWire event.
+// Throws PlanError with the cycle or the missing start if it cannot end.
 Timeline simulate(const StepPlan& plan, const Costs& costs);
 
 struct LiveCounts {

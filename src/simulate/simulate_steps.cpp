@@ -177,9 +177,8 @@ class StepsLevel {
       Queue& peer_queue = ranks_[peer].queues[queue_of(*other)];
       if (peer_queue.pending.empty() || peer_queue.pending.front() != *other) return;
       begin = std::max({begin, ranks_[peer].exchanges.at(*other).issued, peer_queue.free});
-      const double end = begin + costs_.of_wire(is_send(wire.kind) ? wire.kind : other->kind);
-      begin_at(rank, wire, begin, end);
-      begin_at(peer, *other, begin, end);
+      begin_at(rank, wire, begin, begin + costs_.of_wire(wire.kind));
+      begin_at(peer, *other, begin, begin + costs_.of_wire(other->kind));
     }
   }
 
