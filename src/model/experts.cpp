@@ -56,8 +56,7 @@ at::Tensor permute_rows(const at::Tensor& x, const at::Tensor& index, const at::
 }  // namespace
 
 at::Tensor expert_feed_forward(const at::Tensor& received, const Parameter& gate_up,
-                               const Parameter& down, const Counts& counts,
-                               const PutOff& put_off) {
+                               const Parameter& down, const Counts& counts, const PutOff& put_off) {
   const std::int64_t experts = gate_up.main.size(0);
   if (static_cast<std::int64_t>(counts.size()) == experts) {  // one source: sorted already
     return swiglu_feed_forward(received, gate_up, down, counts, /*residual=*/{}, put_off);

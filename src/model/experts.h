@@ -6,9 +6,9 @@
 
 namespace weft {
 
-// Feed-forward of `received` [R, H], whose rows are ordered by (source rank, expert, token), each by
-// its expert; the result has the rows in the order in which they came. `counts` [EP * count] are the
-// rows from each source rank for each expert held here. R may be 0.
+// Feed-forward of `received` [R, H], whose rows are ordered by (source rank, expert, token), each
+// by its expert; the result has the rows in the order in which they came. `counts` [EP * count] are
+// the rows from each source rank for each expert held here. R may be 0.
 at::Tensor expert_feed_forward(const at::Tensor& received, const Parameter& gate_up,
                                const Parameter& down, const std::vector<std::int64_t>& counts,
                                const PutOff& put_off);

@@ -14,8 +14,7 @@ struct CrossEntropy {
 };
 
 // `logits` [T, V] in the compute type, `labels` [T] int64; computed in `wide` (FP32 or FP64).
-CrossEntropy cross_entropy(const at::Tensor& logits, const at::Tensor& labels,
-                           at::ScalarType wide);
+CrossEntropy cross_entropy(const at::Tensor& logits, const at::Tensor& labels, at::ScalarType wide);
 
 // scale * (softmax(logits) - onehot(labels)), rows without a counted label 0, in the type of
 // `logits`.

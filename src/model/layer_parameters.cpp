@@ -81,8 +81,8 @@ LayerParameters create_layer(ParameterStore& store, const ModelShape& shape, int
   LayerParameters made;
   made.attention_norm = add_norm(store, prefix + ".input_layernorm", shape.hidden, stage);
   made.qkv = add_qkv(store, attention, shape, stage);
-  made.attention_output = add_matrix(store, attention + ".o_proj", shape.hidden,
-                                     shape.heads * shape.head_size, stage);
+  made.attention_output =
+      add_matrix(store, attention + ".o_proj", shape.hidden, shape.heads * shape.head_size, stage);
   made.ffn_norm = add_norm(store, prefix + ".post_attention_layernorm", shape.hidden, stage);
   if (kind == LayerKind::Dense) {
     made.gate_up = add_gate_up(store, mlp, shape.ffn, shape.hidden, stage);

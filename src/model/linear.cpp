@@ -76,16 +76,15 @@ at::Tensor linear_add(const at::Tensor& x, const Parameter& weight, const at::Te
   return y;
 }
 
-at::Tensor swiglu_feed_forward(const at::Tensor& x, const Parameter& gate_up,
-                               const Parameter& down, const Rows& rows,
-                               const at::Tensor& residual, const PutOff& put_off) {
+at::Tensor swiglu_feed_forward(const at::Tensor& x, const Parameter& gate_up, const Parameter& down,
+                               const Rows& rows, const at::Tensor& residual,
+                               const PutOff& put_off) {
   const at::Tensor input = x.detach();
   const at::Tensor middle = grouped_product(input, gate_up.compute, rows, /*transposed=*/true);
   const at::Tensor active = swiglu(middle);
   const bool with_residual = residual.defined();
-  at::Tensor y = with_residual
-                     ? at::addmm(residual.detach(), active, down.compute.t())
-                     : grouped_product(active, down.compute, rows, /*transposed=*/true);
+  at::Tensor y = with_residual ? at::addmm(residual.detach(), active, down.compute.t())
+                               : grouped_product(active, down.compute, rows, /*transposed=*/true);
   Tensors inputs{x};
   if (with_residual) inputs.push_back(residual);
   record(inputs, {y}, [=, &gate_up, &down](const Tensors& gradients) -> Tensors {

@@ -17,8 +17,8 @@ at::Tensor linear_add(const at::Tensor& x, const Parameter& weight, const at::Te
 // The SwiGLU feed-forward (arXiv 2002.05202) of each group, down(silu(gate(x)) * up(x)), for
 // x [N, H] whose rows are sorted by group, gate_up [G, 2I, H] and down [G, H, I], or without G if
 // there is one group. A group may have no rows. `residual`, if defined, is added; one group only.
-at::Tensor swiglu_feed_forward(const at::Tensor& x, const Parameter& gate_up,
-                               const Parameter& down, const std::vector<std::int64_t>& rows,
-                               const at::Tensor& residual, const PutOff& put_off);
+at::Tensor swiglu_feed_forward(const at::Tensor& x, const Parameter& gate_up, const Parameter& down,
+                               const std::vector<std::int64_t>& rows, const at::Tensor& residual,
+                               const PutOff& put_off);
 
 }  // namespace weft

@@ -12,7 +12,8 @@ namespace {
 std::uint64_t hash_of(std::int64_t seed, std::string_view name) {
   std::uint64_t hash = 0xcbf29ce484222325ULL;
   const auto mix = [&hash](std::uint64_t byte) { hash = (hash ^ byte) * 0x100000001b3ULL; };
-  for (int shift = 0; shift < 64; shift += 8) mix((static_cast<std::uint64_t>(seed) >> shift) & 255);
+  for (int shift = 0; shift < 64; shift += 8)
+    mix((static_cast<std::uint64_t>(seed) >> shift) & 255);
   for (const char c : name) mix(static_cast<unsigned char>(c));
   hash ^= hash >> 33;
   hash *= 0xff51afd7ed558ccdULL;
@@ -26,7 +27,8 @@ at::Tensor draw_normal(at::IntArrayRef shape, std::uint64_t state, double std) {
   std::mt19937_64 generator(state);
   std::normal_distribution<double> normal(0.0, std);
   float* values = drawn.mutable_data_ptr<float>();
-  for (std::int64_t i = 0; i < drawn.numel(); ++i) values[i] = static_cast<float>(normal(generator));
+  for (std::int64_t i = 0; i < drawn.numel(); ++i)
+    values[i] = static_cast<float>(normal(generator));
   return drawn;
 }
 

@@ -22,8 +22,8 @@ using WgradTerm = std::function<void()>;
 using PutOff = std::function<void(WgradTerm)>;
 
 // Makes `backward` the history of `outputs`, which were computed outside the graph. Does nothing
-// where gradients are off or no input needs one. What `backward` keeps must be detached, and it must
-// not keep an input or output itself: it would hold the graph.
+// where gradients are off or no input needs one. What `backward` keeps must be detached, and it
+// must not keep an input or output itself: it would hold the graph.
 void record(const Tensors& inputs, const Tensors& outputs, BackwardFunction backward);
 
 // Part of a graph, cut off from what comes before: gradients that reach its inputs are collected,

@@ -36,8 +36,8 @@ Scores score(const at::Tensor& logits, const ModelShape& shape) {
   if (losses || shape.pre_softmax) scores.all = at::softmax(logits, -1);
   at::Tensor best;
   std::tie(best, scores.chosen) = at::topk(logits, shape.topk);
-  scores.probabilities = shape.pre_softmax ? scores.all.gather(1, scores.chosen)
-                                           : at::softmax(best, -1);
+  scores.probabilities =
+      shape.pre_softmax ? scores.all.gather(1, scores.chosen) : at::softmax(best, -1);
   return scores;
 }
 
@@ -56,8 +56,7 @@ at::Tensor add_losses(Scores& scores, const at::Tensor& logits, const at::Tensor
   if (shape.z_loss_coeff > 0) {
     scores.log_sum = at::logsumexp(logits, 1, /*keepdim=*/true);
     scores.z_scale = 2 * aux_scale * shape.z_loss_coeff / tokens;
-    const at::Tensor z =
-        scores.log_sum.square().mean().to(at::kDouble) * shape.z_loss_coeff;
+    const at::Tensor z = scores.log_sum.square().mean().to(at::kDouble) * shape.z_loss_coeff;
     loss = loss.defined() ? loss + z : z;
   }
   return loss;
@@ -76,8 +75,8 @@ at::Tensor logits_gradient(const Scores& scores, const at::Tensor& gradient, std
   spread.scatter_(1, scores.chosen, chosen_gradient);
   at::Tensor logits = spread;
   if (pre_softmax) {
-    logits = softmax_backward(scores.balance.defined() ? spread + scores.balance : spread,
-                              scores.all);
+    logits =
+        softmax_backward(scores.balance.defined() ? spread + scores.balance : spread, scores.all);
   } else if (scores.balance.defined()) {
     logits = spread + softmax_backward(scores.balance.expand_as(scores.all), scores.all);
   }
@@ -108,8 +107,7 @@ Routed route(const at::Tensor& x, const Parameter& router, const ModelShape& sha
   routed.permuted = input.index_select(0, routed.routing.token);
   Tensors outputs{routed.permuted, routed.probabilities};
   if (shared_expert) outputs.push_back(routed.normed = input.detach());
-  const auto backward = [=, &router, position = routed.routing.position,
-                         experts = shape.experts,
+  const auto backward = [=, &router, position = routed.routing.position, experts = shape.experts,
                          pre_softmax = shape.pre_softmax](const Tensors& gradients) -> Tensors {
     const at::Tensor d_logits = logits_gradient(scores, gradients[1], experts, pre_softmax);
     put_off([=, &router] { add_weight_gradient(router.grad, d_logits, input); });

@@ -17,8 +17,7 @@ std::string key_text(int edge, MicroBatch micro_batch, Direction direction) {
 }  // namespace
 
 void HandOver::put(int edge, MicroBatch micro_batch, Direction direction, at::Tensor tensor) {
-  const bool added =
-      buffers_.try_emplace({edge, micro_batch, direction}, std::move(tensor)).second;
+  const bool added = buffers_.try_emplace({edge, micro_batch, direction}, std::move(tensor)).second;
   if (!added) throw InternalError(key_text(edge, micro_batch, direction) + ": put twice");
 }
 

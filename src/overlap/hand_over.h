@@ -12,8 +12,8 @@ namespace weft {
 
 // Edge s joins stages s and s + 1. Forward: the output of stage s; backward: the gradient of it.
 // A stage puts its output here; a Send reads it, a Recv puts what arrived here; where both stages
-// are on one rank the next stage takes it with no message between. Neither side writes into a tensor
-// that it has put here or taken from here.
+// are on one rank the next stage takes it with no message between. Neither side writes into a
+// tensor that it has put here or taken from here.
 class HandOver {
  public:
   void put(int edge, MicroBatch micro_batch, Direction direction, at::Tensor tensor);

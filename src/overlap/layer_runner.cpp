@@ -19,8 +19,8 @@ std::vector<std::int64_t> rows_per_rank(const std::vector<std::int64_t>& counts,
   std::vector<std::int64_t> rows;
   for (auto first = counts.begin(); first != counts.end();
        first += static_cast<std::ptrdiff_t>(experts)) {
-    rows.push_back(std::accumulate(first, first + static_cast<std::ptrdiff_t>(experts),
-                                   std::int64_t{0}));
+    rows.push_back(
+        std::accumulate(first, first + static_cast<std::ptrdiff_t>(experts), std::int64_t{0}));
   }
   return rows;
 }
@@ -40,18 +40,17 @@ Splits reversed(const Splits& splits) { return {splits.output, splits.input}; }
 
 }  // namespace
 
-LayerRunner::LayerRunner(const ModelShape& shape, const LayerParameters& parameters,
-                         LayerKind kind, ExpertShard shard, WgradStore& wgrads)
+LayerRunner::LayerRunner(const ModelShape& shape, const LayerParameters& parameters, LayerKind kind,
+                         ExpertShard shard, WgradStore& wgrads)
     : shape_(shape), parameters_(parameters), kind_(kind), shard_(shard), wgrads_(&wgrads) {}
 
 PutOff LayerRunner::put_off(const Segment& segment) const {
   return [wgrads = wgrads_, segment](WgradTerm wgrad) { wgrads->push(segment, std::move(wgrad)); };
 }
 
-at::Tensor LayerRunner::attention_forward(State& state, const Segment& segment,
-                                          const RotaryTable& table, double aux_scale,
-                                          at::Tensor& hidden, Entry& entry) {
-  const PutOff later = put_off(segment);
+at::Tensor LayerRunner::attention_forward(Entry& entry, const RotaryTable& table, double aux_scale,
+                                          const PutOff& later, at::Tensor& hidden) {
+  State& state = entry.state;
   SegmentGraph& graph = state.attention;
   const double epsilon = shape_.norm_epsilon;
   const at::Tensor x = graph.input(take(hidden, "Attention has its input"));
@@ -74,49 +73,55 @@ at::Tensor LayerRunner::attention_forward(State& state, const Segment& segment,
   return routed.aux_loss;
 }
 
-at::Tensor LayerRunner::forward(const Segment& segment, const RotaryTable& table,
-                                double aux_scale, at::Tensor& hidden) {
+at::Tensor LayerRunner::mlp_forward(State& state, const PutOff& later, const at::Tensor& hidden) {
+  const at::Tensor x = state.mlp.input(hidden);
+  const at::Tensor normed = rms_norm(x, *parameters_.ffn_norm, shape_.norm_epsilon, later);
+  return state.mlp.output(
+      swiglu_feed_forward(normed, *parameters_.gate_up, *parameters_.down, {x.size(0)}, x, later));
+}
+
+at::Tensor LayerRunner::shared_expert_forward(State& state, const PutOff& later) {
+  const at::Tensor x = state.shared_expert.input(take(state.normed, "Attention has run"));
+  return state.shared_expert.output(swiglu_feed_forward(x, *parameters_.shared_gate_up,
+                                                        *parameters_.shared_down, {x.size(0)},
+                                                        /*residual=*/{}, later));
+}
+
+at::Tensor LayerRunner::merge_forward(State& state) {
+  SegmentGraph& graph = state.merge;
+  const at::Tensor returned = graph.input(take(state.returned, "Combine is in"));
+  const at::Tensor probabilities = graph.input(take(state.probabilities, "Attention has run"));
+  const at::Tensor residual = graph.input(take(state.residual, "Attention has run"));
+  at::Tensor shared;
+  if (shape_.shared_ffn > 0) shared = graph.input(take(state.shared, "SharedExpert has run"));
+  return graph.output(merge(returned, probabilities, residual, shared, state.routing));
+}
+
+at::Tensor LayerRunner::forward(const Segment& segment, const RotaryTable& table, double aux_scale,
+                                at::Tensor& hidden) {
   Entry& entry = segment.kind == SegmentKind::Attention ? states_[segment.micro_batch]
                                                         : entry_of(segment.micro_batch);
   State& state = entry.state;
   const PutOff later = put_off(segment);
   switch (segment.kind) {
     case SegmentKind::Attention:
-      return attention_forward(state, segment, table, aux_scale, hidden, entry);
-    case SegmentKind::Mlp: {
-      const at::Tensor x = state.mlp.input(take(hidden, "Mlp has its input"));
-      const at::Tensor normed =
-          rms_norm(x, *parameters_.ffn_norm, shape_.norm_epsilon, later);
-      hidden = state.mlp.output(swiglu_feed_forward(normed, *parameters_.gate_up,
-                                                    *parameters_.down, {x.size(0)}, x, later));
+      return attention_forward(entry, table, aux_scale, later, hidden);
+    case SegmentKind::Mlp:
+      hidden = mlp_forward(state, later, take(hidden, "Attention has run"));
       if (!at::GradMode::is_enabled()) finish(segment.micro_batch);
       return {};
-    }
-    case SegmentKind::SharedExpert: {
-      const at::Tensor x = state.shared_expert.input(take(state.normed, "normed input"));
-      state.shared = state.shared_expert.output(
-          swiglu_feed_forward(x, *parameters_.shared_gate_up, *parameters_.shared_down,
-                              {x.size(0)}, /*residual=*/{}, later));
+    case SegmentKind::SharedExpert:
+      state.shared = shared_expert_forward(state, later);
       return {};
-    }
-    case SegmentKind::Experts: {
-      const at::Tensor x = state.experts.input(take(state.received, "Dispatch is in"));
-      entry.sources[WireKind::Combine] = state.experts.output(
-          expert_feed_forward(x, *parameters_.expert_gate_up, *parameters_.expert_down,
-                              state.received_counts, later));
+    case SegmentKind::Experts:
+      entry.sources[WireKind::Combine] = state.experts.output(expert_feed_forward(
+          state.experts.input(take(state.received, "Dispatch is in")), *parameters_.expert_gate_up,
+          *parameters_.expert_down, state.received_counts, later));
       return {};
-    }
-    case SegmentKind::Merge: {
-      SegmentGraph& graph = state.merge;
-      const at::Tensor returned = graph.input(take(state.returned, "Combine is in"));
-      const at::Tensor probabilities = graph.input(take(state.probabilities, "probabilities"));
-      const at::Tensor residual = graph.input(take(state.residual, "residual"));
-      at::Tensor shared;
-      if (shape_.shared_ffn > 0) shared = graph.input(take(state.shared, "SharedExpert has run"));
-      hidden = graph.output(merge(returned, probabilities, residual, shared, state.routing));
+    case SegmentKind::Merge:
+      hidden = merge_forward(state);
       if (!at::GradMode::is_enabled()) finish(segment.micro_batch);
       return {};
-    }
     case SegmentKind::Embedding:
     case SegmentKind::Head:
     case SegmentKind::Identity:
@@ -125,26 +130,27 @@ at::Tensor LayerRunner::forward(const Segment& segment, const RotaryTable& table
   throw InternalError("a decoder layer has no such segment");
 }
 
+at::Tensor LayerRunner::attention_dgrad(State& state, at::Tensor& gradient) {
+  if (kind_ == LayerKind::Dense) {
+    return state.attention.backward({take(gradient, "Mlp's dgrad has run")})[0];
+  }
+  Tensors gradients{take(state.d_permuted, "DispatchBackward is in"),
+                    take(state.d_probabilities, "Merge's dgrad has run"),
+                    take(state.d_residual, "Merge's dgrad has run")};
+  if (shape_.shared_ffn > 0) {
+    gradients.push_back(take(state.d_normed, "SharedExpert's dgrad has run"));
+  }
+  return state.attention.backward(std::move(gradients))[0];
+}
+
 void LayerRunner::dgrad(const Segment& segment, at::Tensor& gradient) {
   Entry& entry = entry_of(segment.micro_batch);
   State& state = entry.state;
   switch (segment.kind) {
-    case SegmentKind::Attention: {
-      Tensors gradients;
-      if (kind_ == LayerKind::Dense) {
-        gradients = {take(gradient, "Mlp's gradient")};
-      } else {
-        gradients = {take(state.d_permuted, "DispatchBackward is in"),
-                     take(state.d_probabilities, "Merge's dgrad has run"),
-                     take(state.d_residual, "Merge's dgrad has run")};
-        if (shape_.shared_ffn > 0) {
-          gradients.push_back(take(state.d_normed, "SharedExpert's dgrad has run"));
-        }
-      }
-      gradient = state.attention.backward(std::move(gradients))[0];
+    case SegmentKind::Attention:
+      gradient = attention_dgrad(state, gradient);
       finish(segment.micro_batch);
       return;
-    }
     case SegmentKind::Mlp:
       gradient = state.mlp.backward({take(gradient, "the gradient of the output")})[0];
       return;
@@ -187,8 +193,7 @@ Splits LayerRunner::splits(const Wire& wire) const {
   }
   const Splits& dispatch = entry_of(wire.micro_batch).state.dispatch;
   weft_assert(dispatch.input.size() == ranks, "Counts is in before rows are exchanged");
-  const bool outward =
-      wire.kind == WireKind::Dispatch || wire.kind == WireKind::CombineBackward;
+  const bool outward = wire.kind == WireKind::Dispatch || wire.kind == WireKind::CombineBackward;
   return outward ? dispatch : reversed(dispatch);
 }
 

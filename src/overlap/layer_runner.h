@@ -48,8 +48,12 @@ class LayerRunner {
     bool done = false;  // only sources are left, until they are released
   };
 
-  at::Tensor attention_forward(State& state, const Segment& segment, const RotaryTable& table,
-                               double aux_scale, at::Tensor& hidden, Entry& entry);
+  at::Tensor attention_forward(Entry& entry, const RotaryTable& table, double aux_scale,
+                               const PutOff& later, at::Tensor& hidden);
+  at::Tensor mlp_forward(State& state, const PutOff& later, const at::Tensor& hidden);
+  at::Tensor shared_expert_forward(State& state, const PutOff& later);
+  at::Tensor merge_forward(State& state);
+  at::Tensor attention_dgrad(State& state, at::Tensor& gradient);
   void deliver_counts(State& state, const at::Tensor& received);
   Entry& entry_of(MicroBatch micro_batch);
   const Entry& entry_of(MicroBatch micro_batch) const;

@@ -43,8 +43,8 @@ HeadRunner::Result HeadRunner::forward(const Segment& segment, const at::Tensor&
     wgrads->push(segment, std::move(wgrad));
   };
   State state;
-  state.normed = state.graph.output(
-      rms_norm(state.graph.input(hidden), *parameters_.norm, epsilon_, later));
+  state.normed =
+      state.graph.output(rms_norm(state.graph.input(hidden), *parameters_.norm, epsilon_, later));
   state.logits = at::mm(state.normed, parameters_.output->compute.t());
   Result result;
   result.logits = state.logits;

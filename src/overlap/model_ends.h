@@ -30,7 +30,7 @@ class HeadRunner {
   HeadRunner(const ModelShape& shape, Stage stage, ParameterStore& store, WgradStore& wgrads);
 
   struct Result {
-    at::Tensor logits;              // [T, V] in the compute type
+    at::Tensor logits;             // [T, V] in the compute type
     at::Tensor cross_entropy_sum;  // [] double; undefined without labels
   };
   // hidden [T, H]; labels [B, S] or undefined.

@@ -141,8 +141,7 @@ bool StageRunner::Impl::enters_forward(const Segment& segment) const {
 bool StageRunner::Impl::leaves_forward(const Segment& segment) const {
   if (segment.kind == SegmentKind::Identity) return true;
   if (head_) return false;
-  return segment.kind == SegmentKind::Embedding ? layers_.empty()
-                                                : is_end_of_last_layer(segment);
+  return segment.kind == SegmentKind::Embedding ? layers_.empty() : is_end_of_last_layer(segment);
 }
 
 std::int64_t StageRunner::Impl::sequence_of(MicroBatch micro_batch) const {
@@ -177,8 +176,7 @@ void StageRunner::Impl::run_forward(const Segment& segment) {
   }
   switch (segment.kind) {
     case SegmentKind::Embedding:
-      state.hidden =
-          embedding_->forward(segment, std::exchange(state.data.tokens, at::Tensor()));
+      state.hidden = embedding_->forward(segment, std::exchange(state.data.tokens, at::Tensor()));
       break;
     case SegmentKind::Head:
       head_forward(segment, state);
@@ -231,8 +229,8 @@ void StageRunner::Impl::run_dgrad(const Segment& segment) {
   drop_if_empty(micro_batch);
 }
 
-// The gradient of the stage's input goes to the stage before; that of the embedding's output becomes
-// the embedding's W.
+// The gradient of the stage's input goes to the stage before; that of the embedding's output
+// becomes the embedding's W.
 void StageRunner::Impl::pass_gradient_down(const Segment& segment, MicroBatchState& state) {
   const bool ends_backward =
       segment.kind == SegmentKind::Head
@@ -282,8 +280,7 @@ bool StageRunner::Impl::is_idle() const {
   for (const auto& [index, runner] : layers_) {
     if (!runner.is_idle()) return false;
   }
-  const bool ends_idle =
-      (!embedding_ || embedding_->is_idle()) && (!head_ || head_->is_idle());
+  const bool ends_idle = (!embedding_ || embedding_->is_idle()) && (!head_ || head_->is_idle());
   return ends_idle && micro_batches_.empty();
 }
 
@@ -310,9 +307,7 @@ at::Tensor StageRunner::source(const Wire& wire) const {
   return impl_->layer(wire.layer).source(wire);
 }
 
-Splits StageRunner::splits(const Wire& wire) const {
-  return impl_->layer(wire.layer).splits(wire);
-}
+Splits StageRunner::splits(const Wire& wire) const { return impl_->layer(wire.layer).splits(wire); }
 
 void StageRunner::deliver(const Wire& wire, at::Tensor tensor) {
   impl_->layer(wire.layer).deliver(wire, std::move(tensor));

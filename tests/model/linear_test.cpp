@@ -22,8 +22,7 @@ TEST(Linear, KeepsNeitherInputNorGradientOnceTheWeightGradientHasRun) {
   WgradTerm pending;
   const PutOff put_off = [&](WgradTerm wgrad) { pending = std::move(wgrad); };
   at::Tensor x = at::ones({4, 2});
-  const c10::weak_intrusive_ptr<c10::StorageImpl> storage(
-      x.storage().getWeakStorageImpl());
+  const c10::weak_intrusive_ptr<c10::StorageImpl> storage(x.storage().getWeakStorageImpl());
   SegmentGraph graph;
   {
     const at::Tensor residual = graph.input(at::zeros({4, 3}));

@@ -31,16 +31,15 @@ TEST(Router, SortsByExpertThenToken) {
   ParameterStore store;
   // Expert e scores with element e of the token.
   Parameter& router = router_of(store, at::eye(3, at::kDouble));
-  const at::Tensor x = at::tensor({0.0, 1.0, 2.0,    // experts 2, 1
-                                   3.0, 0.0, 1.0,    // experts 0, 2
-                                   0.0, 5.0, 1.0},   // experts 1, 2
+  const at::Tensor x = at::tensor({0.0, 1.0, 2.0,   // experts 2, 1
+                                   3.0, 0.0, 1.0,   // experts 0, 2
+                                   0.0, 5.0, 1.0},  // experts 1, 2
                                   at::kDouble)
                            .view({3, 3});
   const Routed routed = route(x, router, shape_with(3, 2), 1, false, ignore);
   EXPECT_TRUE(at::equal(routed.routing.counts, indices({1, 2, 3})));
   EXPECT_TRUE(at::equal(routed.routing.token, indices({1, 0, 2, 0, 1, 2})));
-  EXPECT_TRUE(at::equal(routed.routing.position,
-                        indices({3, 0, 2, 1, 4, 5}).view({2, 3})));
+  EXPECT_TRUE(at::equal(routed.routing.position, indices({3, 0, 2, 1, 4, 5}).view({2, 3})));
   EXPECT_TRUE(at::equal(routed.permuted, x.index_select(0, routed.routing.token)));
   // Two scores a and b: 1 / (1 + exp(b - a)).
   EXPECT_NEAR(routed.probabilities[0][0].item<double>(), 1 / (1 + std::exp(-1.0)), 1e-15);

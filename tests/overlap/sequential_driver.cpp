@@ -1,7 +1,6 @@
 #include "overlap/sequential_driver.h"
 
 #include <ATen/ATen.h>
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +9,7 @@ namespace weft::testing {
 
 SequentialModel::SequentialModel(const ModelConfig& model, const std::vector<LayerKind>& kinds,
                                  at::ScalarType main_type, at::ScalarType compute_type,
-                                 const std::vector<int>& cuts) {
+                                 const std::vector<int>& cuts, ExpertShard shard) {
   store_.main_type = main_type;
   store_.compute_type = compute_type;
   layout_.map.num_ranks = static_cast<int>(cuts.size()) + 1;
@@ -20,13 +19,13 @@ SequentialModel::SequentialModel(const ModelConfig& model, const std::vector<Lay
   layout_.stages.front().embedding = true;
   layout_.stages.back().loss = true;
   for (int layer = 0; layer < static_cast<int>(kinds.size()); ++layer) {
-    const auto stage = std::count_if(cuts.begin(), cuts.end(),
-                                     [layer](int cut) { return cut <= layer; });
+    const auto stage =
+        std::count_if(cuts.begin(), cuts.end(), [layer](int cut) { return cut <= layer; });
     layout_.stages[static_cast<std::size_t>(stage)].decoder_layers.push_back(layer);
   }
   for (int i = 0; i < static_cast<int>(layout_.stages.size()); ++i) {
-    stages_.push_back(std::make_unique<StageRunner>(model, layout_, Stage(i), ExpertShard{},
-                                                    store_, wgrads_, hand_over_));
+    stages_.push_back(std::make_unique<StageRunner>(model, layout_, Stage(i), shard, store_,
+                                                    wgrads_, hand_over_));
   }
 }
 
@@ -37,13 +36,18 @@ void SequentialModel::load(const Weights& weights) {
   store_.refresh_compute();
 }
 
-void SequentialModel::begin_step(const std::vector<PlainBatch>& batches, bool grad) {
+double counted_labels(const std::vector<PlainBatch>& batches) {
+  double counted = 0;
+  for (const PlainBatch& batch : batches) counted += batch.labels.ne(-100).sum().item<double>();
+  return counted;
+}
+
+void SequentialModel::begin_step(const std::vector<PlainBatch>& batches, bool grad, double counted,
+                                 int parts) {
   num_micro_batches_ = static_cast<int>(batches.size());
-  counted_ = 0;
-  for (const PlainBatch& batch : batches) counted_ += batch.labels.ne(-100).sum().item<double>();
-  for (auto& stage : stages_) {
-    stage->begin_step(1 / counted_, 1.0 / num_micro_batches_, grad);
-  }
+  counted_ = counted > 0 ? counted : counted_labels(batches);
+  parts_ = parts > 0 ? parts : num_micro_batches_;
+  for (auto& stage : stages_) stage->begin_step(1 / counted_, 1.0 / parts_, grad);
   for (int i = 0; i < num_micro_batches_; ++i) {
     const PlainBatch& batch = batches[static_cast<std::size_t>(i)];
     for (auto& stage : stages_) stage->set_data(MicroBatch(i), {batch.tokens, batch.labels});
@@ -94,21 +98,31 @@ void SequentialModel::carry(WireKind kind, const Segment& segment) {
   stage.release(wire);
 }
 
-void SequentialModel::run_forward(const Segment& segment) {
-  if (segment.kind == SegmentKind::Experts) {
-    carry(WireKind::Counts, segment);
-    carry(WireKind::Dispatch, segment);
+std::vector<WireKind> SequentialModel::wires_before(const Segment& segment, bool forward) const {
+  const bool moe = segment.layer >= 0 &&
+                   layout_.layer_kinds[static_cast<std::size_t>(segment.layer)] == LayerKind::Moe;
+  if (!moe) return {};
+  switch (segment.kind) {
+    case SegmentKind::Attention:
+      return forward ? std::vector<WireKind>{} : std::vector{WireKind::DispatchBackward};
+    case SegmentKind::Experts:
+      return forward ? std::vector{WireKind::Counts, WireKind::Dispatch}
+                     : std::vector{WireKind::CombineBackward};
+    case SegmentKind::Merge:
+      return forward ? std::vector{WireKind::Combine} : std::vector<WireKind>{};
+    default:
+      return {};
   }
-  if (segment.kind == SegmentKind::Merge) carry(WireKind::Combine, segment);
+}
+
+void SequentialModel::run_forward(const Segment& segment) {
+  for (const WireKind kind : wires_before(segment, /*forward=*/true)) carry(kind, segment);
   stage_of(segment).run_forward(segment);
 }
 
 void SequentialModel::run_dgrad(const Segment& segment) {
-  const bool moe = segment.layer >= 0 && layout_.layer_kinds[static_cast<std::size_t>(
-                                             segment.layer)] == LayerKind::Moe;
   if (segment.kind == SegmentKind::Embedding) return;
-  if (segment.kind == SegmentKind::Experts) carry(WireKind::CombineBackward, segment);
-  if (segment.kind == SegmentKind::Attention && moe) carry(WireKind::DispatchBackward, segment);
+  for (const WireKind kind : wires_before(segment, /*forward=*/false)) carry(kind, segment);
   stage_of(segment).run_dgrad(segment);
 }
 
@@ -151,7 +165,7 @@ double SequentialModel::aux_loss() const {
   for (const auto& stage : stages_) {
     for (int i = 0; i < num_micro_batches_; ++i) sum += stage->losses(MicroBatch(i)).aux_loss;
   }
-  return sum / num_micro_batches_;
+  return sum / parts_;
 }
 
 Weights SequentialModel::gradients() const {

@@ -9,16 +9,20 @@
 
 namespace weft::testing {
 
+double counted_labels(const std::vector<PlainBatch>& batches);
+
 class SequentialModel {
  public:
   // The layers are cut into stages at `cuts` (layer indices at which a new stage begins).
   SequentialModel(const ModelConfig& model, const std::vector<LayerKind>& kinds,
                   at::ScalarType main_type, at::ScalarType compute_type,
-                  const std::vector<int>& cuts = {});
+                  const std::vector<int>& cuts = {}, ExpertShard shard = {});
 
   // Main weights from `weights` by name; experts are looked up one by one.
   void load(const Weights& weights);
-  void begin_step(const std::vector<PlainBatch>& batches, bool grad = true);
+  // `counted` labels and `parts` micro-batches in all; by default those of `batches`.
+  void begin_step(const std::vector<PlainBatch>& batches, bool grad = true, double counted = 0,
+                  int parts = 0);
   // Stages one after the other; a micro-batch's segments in their plain order.
   std::vector<Segment> forward_segments(MicroBatch micro_batch) const;
   std::vector<Segment> backward_segments(MicroBatch micro_batch) const;
@@ -31,17 +35,21 @@ class SequentialModel {
   void run_step(const std::vector<PlainBatch>& batches);
 
   bool is_idle() const;
+  // Shares of this model's micro-batches in the loss and the aux loss.
   double loss() const;
   double aux_loss() const;
   // Main gradients by name; the places of a tied weight summed.
   Weights gradients() const;
 
+  // Runs the segment, whose wires have been carried by the caller.
+  StageRunner& stage_of(const Segment& segment) { return stage(segment.stage.value); }
+  // The wires that must be in before the segment's forward or dgrad.
+  std::vector<WireKind> wires_before(const Segment& segment, bool forward) const;
   StageRunner& stage(int index) { return *stages_.at(static_cast<std::size_t>(index)); }
   WgradStore& wgrads() { return wgrads_; }
   ParameterStore& store() { return store_; }
 
  private:
-  StageRunner& stage_of(const Segment& segment) { return stage(segment.stage.value); }
   void carry(WireKind kind, const Segment& segment);
 
   Layout layout_;
@@ -51,6 +59,7 @@ class SequentialModel {
   std::vector<std::unique_ptr<StageRunner>> stages_;
   int num_micro_batches_ = 0;
   double counted_ = 1;
+  int parts_ = 1;
 };
 
 }  // namespace weft::testing

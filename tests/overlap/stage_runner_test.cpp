@@ -1,11 +1,14 @@
 #include "overlap/stage_runner.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <deque>
 #include <functional>
 #include <ostream>
+#include <thread>
 
 #include "overlap/sequential_driver.h"
 #include "support/plain_model.h"
@@ -92,10 +95,12 @@ std::vector<Case> cases() {
     m.kv_channels = 6;
     m.rotary_base = 500.0;
   });
-  add("three_stages_tied", {Dense, Moe}, [](ModelConfig& m) {
-    m.untie_embeddings_and_output_weights = false;
-    m.moe_aux_loss_coeff = 0.5;
-  }, {1, 2});
+  add("three_stages_tied", {Dense, Moe},
+      [](ModelConfig& m) {
+        m.untie_embeddings_and_output_weights = false;
+        m.moe_aux_loss_coeff = 0.5;
+      },
+      {1, 2});
   add("embedding_and_head_alone", {Moe}, [](ModelConfig&) {}, {0, 1});
   add("identity_stage", {Moe, Noop, Moe}, [](ModelConfig&) {}, {1, 2});
   return all;
@@ -261,6 +266,118 @@ TEST(StageRunner, LowPrecisionComputeStaysNearDouble) {
   }
 }
 
+// One all-to-all between ranks that each hold a part of the experts.
+void exchange(std::deque<SequentialModel>& ranks, WireKind kind, const Segment& segment) {
+  const Wire wire{kind, segment.stage, segment.layer, segment.micro_batch};
+  std::vector<std::vector<at::Tensor>> received(ranks.size());
+  for (SequentialModel& rank : ranks) {
+    StageRunner& stage = rank.stage_of(segment);
+    const std::vector<at::Tensor> parts =
+        at::split_with_sizes(stage.source(wire), stage.splits(wire).input, 0);
+    for (std::size_t to = 0; to < ranks.size(); ++to) received[to].push_back(parts[to]);
+  }
+  for (std::size_t to = 0; to < ranks.size(); ++to) {
+    StageRunner& stage = ranks[to].stage_of(segment);
+    const Splits splits = stage.splits(wire);
+    for (std::size_t from = 0; from < ranks.size(); ++from) {
+      EXPECT_EQ(received[to][from].size(0), splits.output[from]);
+    }
+    stage.deliver(wire, at::cat(received[to]));
+  }
+  for (SequentialModel& rank : ranks) rank.stage_of(segment).release(wire);
+}
+
+// All ranks in lockstep, one micro-batch each.
+void run_lockstep(std::deque<SequentialModel>& ranks) {
+  for (const Segment& segment : ranks[0].forward_segments(MicroBatch(0))) {
+    for (const WireKind kind : ranks[0].wires_before(segment, true)) {
+      exchange(ranks, kind, segment);
+    }
+    for (SequentialModel& rank : ranks) rank.stage_of(segment).run_forward(segment);
+  }
+  for (const Segment& segment : ranks[0].backward_segments(MicroBatch(0))) {
+    for (const WireKind kind : ranks[0].wires_before(segment, false)) {
+      exchange(ranks, kind, segment);
+    }
+    for (SequentialModel& rank : ranks) {
+      if (segment.kind != SegmentKind::Embedding) rank.stage_of(segment).run_dgrad(segment);
+      rank.run_wgrad(segment);
+    }
+  }
+}
+
+class ExpertParallel : public ::testing::TestWithParam<bool> {};
+
+TEST_P(ExpertParallel, GradientsSummedOverRanksAgreeInDouble) {
+  const bool starve_last_rank = GetParam();
+  const Case c = all_features();
+  Weights weights = random_weights(c.model, c.kinds, 3, 0.2);
+  if (starve_last_rank) {
+    weights.at("model.embed_tokens.weight").select(1, 0).fill_(20);
+    weights.at("model.layers.1.mlp.gate.weight").slice(0, 2).select(1, 0).fill_(-50);
+  }
+  const std::vector<PlainBatch> batches = random_batches(c.model, 2);
+  const PlainResult expected = plain_model(c.model, c.kinds, weights, batches);
+
+  std::deque<SequentialModel> ranks;  // stages refer to their rank: it must not move
+  for (int rank = 0; rank < 2; ++rank) {
+    ranks.emplace_back(c.model, c.kinds, at::kDouble, at::kDouble, c.cuts, ExpertShard{rank, 2});
+    ranks.back().load(weights);
+    ranks.back().begin_step({batches[static_cast<std::size_t>(rank)]}, true,
+                            counted_labels(batches), 2);
+  }
+  run_lockstep(ranks);
+
+  EXPECT_NEAR(ranks[0].loss() + ranks[1].loss(), expected.loss, 1e-12);
+  EXPECT_NEAR(ranks[0].aux_loss() + ranks[1].aux_loss(), expected.aux_loss, 1e-12);
+  Weights sum = ranks[0].gradients();
+  for (const auto& [name, gradient] : ranks[1].gradients()) {
+    sum[name] = sum.contains(name) ? sum[name] + gradient : gradient;
+  }
+  for (const auto& [name, gradient] : expected.gradients) {
+    EXPECT_LT(relative_difference(sum.at(name), gradient), 1e-10) << name;
+  }
+  if (starve_last_rank) {
+    EXPECT_EQ(sum.at("model.layers.1.mlp.experts.3.up_proj.weight").norm().item<double>(), 0);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Router, ExpertParallel, ::testing::Bool(), [](const auto& one) {
+  return one.param ? "sends_nothing_to_the_last_rank" : "sends_everywhere";
+});
+
+TEST(StageRunner, RanksAsThreadsGetTheBitsOfOneAlone) {
+  const Weights alone = gradients_in_order(all_features(), at::kFloat, run_sequentially, 3);
+  std::vector<Weights> found(4);
+  std::vector<std::thread> threads;
+  for (Weights& mine : found) {
+    threads.emplace_back([&mine] {
+      at::set_num_threads(1);
+      mine = gradients_in_order(all_features(), at::kFloat, run_woven, 3);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const Weights& mine : found) {
+    for (const auto& [name, gradient] : alone) {
+      EXPECT_TRUE(at::equal(gradient, mine.at(name))) << name;
+    }
+  }
+}
+
+TEST(StageRunner, ASentTensorGoesWithItsRelease) {
+  const Case c = all_features();
+  SequentialModel engine(c.model, c.kinds, at::kFloat, at::kFloat);
+  engine.load(random_weights(c.model, c.kinds, 3, 0.2));
+  engine.begin_step(random_batches(c.model, 1));
+  for (const Segment& segment : engine.forward_segments(MicroBatch(0))) {
+    engine.run_forward(segment);
+    if (segment != Segment{SegmentKind::Attention, Stage(0), 1, MicroBatch(0)}) continue;
+    const Wire dispatch{WireKind::Dispatch, Stage(0), 1, MicroBatch(0)};
+    const at::Tensor sent = engine.stage(0).source(dispatch);
+    EXPECT_EQ(sent.storage().use_count(), 1U);  // `sent` is the stored tensor; the graph has none
+  }
+}
+
 TEST(StageRunner, LogitsAreKeptOnRequest) {
   Case c = all_features();
   const std::vector<PlainBatch> batches = random_batches(c.model, 1);
@@ -271,9 +388,9 @@ TEST(StageRunner, LogitsAreKeptOnRequest) {
   for (const Segment& s : engine.forward_segments(MicroBatch(0))) engine.run_forward(s);
   const at::Tensor logits = engine.stage(0).logits(MicroBatch(0));
   EXPECT_EQ(logits.sizes(), at::IntArrayRef({2, c.model.seq_length, c.model.vocab_size}));
-  const at::Tensor loss = at::nll_loss_nd(at::log_softmax(logits.flatten(0, 1), -1),
-                                          batches[0].labels.flatten(), {}, at::Reduction::Mean,
-                                          -100);
+  const at::Tensor loss =
+      at::nll_loss_nd(at::log_softmax(logits.flatten(0, 1), -1), batches[0].labels.flatten(), {},
+                      at::Reduction::Mean, -100);
   EXPECT_NEAR(engine.loss(), loss.item<double>(), 1e-12);
 }
 

@@ -39,8 +39,8 @@ class PlainForward {
       x = x + (kinds_[i] == LayerKind::Moe ? mixture(layer + ".mlp", y, aux)
                                            : swiglu(layer + ".mlp", y));
     }
-    const char* head = model_.untie_embeddings_and_output_weights ? "lm_head.weight"
-                                                                  : "model.embed_tokens.weight";
+    const char* head =
+        model_.untie_embeddings_and_output_weights ? "lm_head.weight" : "model.embed_tokens.weight";
     const Tensor logits = at::matmul(norm("model.norm", x), weight(head).t());
     return at::nll_loss_nd(at::log_softmax(logits.flatten(0, 1), -1), batch.labels.flatten(), {},
                            at::Reduction::Sum, -100);
@@ -60,8 +60,7 @@ class PlainForward {
 
   Tensor swiglu(const std::string& name, const Tensor& x) const {
     const Tensor gate = project(name + ".gate_proj", x);
-    return project(name + ".down_proj",
-                   gate * at::sigmoid(gate) * project(name + ".up_proj", x));
+    return project(name + ".down_proj", gate * at::sigmoid(gate) * project(name + ".up_proj", x));
   }
 
   // x [B, heads, S, head]: dimension i turns with i + head / 2.
@@ -91,8 +90,7 @@ class PlainForward {
     const Tensor v = heads_of(project(name + ".v_proj", x), sizes_.groups);
     const Tensor scores = at::matmul(q, k.repeat_interleave(repeat, 1).transpose(2, 3)) /
                           std::sqrt(static_cast<double>(sizes_.head));
-    const Tensor future =
-        at::ones({x.size(1), x.size(1)}, at::kBool).triu(1);
+    const Tensor future = at::ones({x.size(1), x.size(1)}, at::kBool).triu(1);
     const Tensor shares = at::softmax(scores.masked_fill(future, -INFINITY), -1);
     const Tensor out = at::matmul(shares, v.repeat_interleave(repeat, 1));
     return project(name + ".o_proj", out.transpose(1, 2).flatten(2));
@@ -177,8 +175,7 @@ PlainResult plain_model(const ModelConfig& model, const std::vector<LayerKind>& 
 double plain_objective(const ModelConfig& model, const std::vector<LayerKind>& layer_kinds,
                        const Weights& weights, const std::vector<PlainBatch>& batches) {
   const at::NoGradGuard no_grad;
-  const Objective objective =
-      objective_of(model, layer_kinds, to_double(weights, false), batches);
+  const Objective objective = objective_of(model, layer_kinds, to_double(weights, false), batches);
   return (objective.loss + objective.aux_loss).item<double>();
 }
 
@@ -188,12 +185,10 @@ Weights random_weights(const ModelConfig& model, const std::vector<LayerKind>& l
   at::Generator generator = at::detail::createCPUGenerator(seed);
   Weights weights;
   const auto matrix = [&](const std::string& name, std::int64_t out, std::int64_t in) {
-    weights[name + ".weight"] =
-        at::empty({out, in}, at::kDouble).normal_(0, deviation, generator);
+    weights[name + ".weight"] = at::empty({out, in}, at::kDouble).normal_(0, deviation, generator);
   };
   const auto norm = [&](const std::string& name) {
-    weights[name + ".weight"] =
-        at::empty({s.hidden}, at::kDouble).normal_(1, deviation, generator);
+    weights[name + ".weight"] = at::empty({s.hidden}, at::kDouble).normal_(1, deviation, generator);
   };
   const auto mlp = [&](const std::string& name, std::int64_t width) {
     matrix(name + ".gate_proj", width, s.hidden);
