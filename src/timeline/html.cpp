@@ -105,6 +105,14 @@ Json tracks_to_json(const RankTimeline& rank) {
   return tracks;
 }
 
+Json memory_to_json(const RankTimeline& rank) {
+  Json samples = Json::array();
+  for (const MemorySample& sample : rank.memory) {
+    samples.push_back(Json::array({rounded(sample.time), sample.bytes}));
+  }
+  return samples;
+}
+
 Json metrics_to_json(const RankMetrics& metrics) {
   const std::optional<double> hidden =
       metrics.all_to_all > 0 ? std::optional(1 - metrics.all_to_all_exposed / metrics.all_to_all)
@@ -149,7 +157,8 @@ Json page_data(const Timeline& timeline, const std::string& title) {
                      {"end", rounded(rank.end)},
                      {"steady", std::move(steady)},
                      {"metrics", metrics_to_json(metrics.ranks[i])},
-                     {"tracks", tracks_to_json(rank)}});
+                     {"tracks", tracks_to_json(rank)},
+                     {"memory", memory_to_json(rank)}});
   }
   return {{"title", title},
           {"unit", timeline.unit},

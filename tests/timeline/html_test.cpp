@@ -25,6 +25,7 @@ Timeline sample() {
   RankTimeline rank = rank_of(0, 10,
                               {step("0F0:attention.0", 0, 2), wire("0F0:dispatch.0", 2, 4, 7),
                                step("wait(0F0:dispatch.0)", 3, 7)});
+  rank.memory = {{2, 4096}};
   rank.steady_start = 0;
   rank.steady_end = 7;
   return {"ms", {rank}};
@@ -44,6 +45,7 @@ TEST(Html, CarriesTracksAndMetrics) {
   EXPECT_EQ(data.at("makespan"), 10);
   EXPECT_EQ(data.at("hidden_steady"), 0);
   const Json& rank = data.at("ranks").at(0);
+  EXPECT_EQ(rank.at("memory"), Json::parse("[[2, 4096]]"));
   EXPECT_EQ(rank.at("metrics").at("busy"), 2);
   EXPECT_EQ(rank.at("metrics").at("exposed"), 3);
   EXPECT_EQ(rank.at("metrics").at("bubble"), 5);
