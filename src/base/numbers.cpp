@@ -26,10 +26,14 @@ std::optional<T> parse(std::string_view text) {
 std::string print_double(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
+  const double size = std::abs(value);
+  const bool fixed = size == 0 || (size >= 1e-4 && size < 1e16);
   char buffer[32];
-  const auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, value);
+  const auto [end, error] =
+      std::to_chars(buffer, buffer + sizeof buffer, value,
+                    fixed ? std::chars_format::fixed : std::chars_format::scientific);
   std::string text(buffer, end);
-  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  if (fixed && text.find('.') == std::string::npos) text += ".0";
   return text;
 }
 

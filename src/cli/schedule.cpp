@@ -10,6 +10,8 @@
 #include "passes/verify.h"
 #include "schedule/csv.h"
 #include "schedule/text.h"
+#include "simulate/simulate.h"
+#include "timeline/grid.h"
 
 namespace weft {
 namespace {
@@ -105,6 +107,8 @@ void run_schedule(const Request& request, const RunFacts& facts) {
     text = csv_text(rows);
   } else if (format == "json") {
     text = json_text(config, schedule, rows);
+  } else if (config.output.level == "compute") {
+    text = print_grid(simulate(schedule, Costs{}));
   } else {
     text = list_text(rows);
   }

@@ -11,10 +11,13 @@ std::optional<int> known_ranks(const Config& config, const RunFacts& facts) {
 
 }  // namespace
 
-bool is_v_schedule(std::string_view method) { return method == "dualpipev" || method == "zb-v"; }
+bool is_v_schedule(std::string_view method) {
+  return method == "dualpipev" || method == "zb-v" || method == "auto";
+}
 
 bool has_pairs(std::string_view method) {
-  return method == "dualpipev" || method == "interleaved" || method == "no-pipeline";
+  return method == "dualpipev" || method == "interleaved" || method == "no-pipeline" ||
+         method == "auto";
 }
 
 int chunks_per_rank(const Config& config, const RunFacts& facts) {
@@ -89,6 +92,7 @@ Config resolved(const Config& config, const RunFacts& facts) {
                                  *result.parallel.data_parallel_size;
   }
   const bool chunks_are_given = is_v_schedule(schedule.schedules_method) ||
+                                schedule.placement == "v" ||
                                 schedule.num_layers_per_virtual_pipeline_stage.has_value() ||
                                 !schedule.pipeline_model_parallel_layout.empty();
   const int chunks = chunks_per_rank(config, facts);

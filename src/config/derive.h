@@ -11,9 +11,9 @@ namespace weft {
 
 // What the flags alone do not say about a run.
 struct RunFacts {
-  std::optional<int> layout_stages;  // stages in --pipeline-model-parallel-layout
-  bool layout_has_mtp = false;       // it has an MTP layer
-  std::optional<int> world_size;     // ranks, where a launcher has started them
+  std::optional<int> layout_stages = {};  // stages in --pipeline-model-parallel-layout
+  bool layout_has_mtp = false;            // it has an MTP layer
+  std::optional<int> world_size = {};     // ranks, where a launcher has started them
 };
 
 // True for a schedule whose stages lie on the ranks as a V: two chunks a rank.

@@ -98,7 +98,7 @@ class Setter {
     }
     std::vector<std::string> known = flag_.traits.choices;
     known.insert(known.end(), flag_.traits.later_choices.begin(), flag_.traits.later_choices.end());
-    return join(flag_.traits.choices) + " is allowed" + did_you_mean(text_, known);
+    return "allowed: " + join(flag_.traits.choices) + did_you_mean(text_, known);
   }
 
   const Flag& flag_;

@@ -22,7 +22,7 @@ std::string dashed(std::string_view name) { return "--" + std::string(name); }
 std::string place_and_value(const Source& source) {
   switch (source.kind) {
     case SourceKind::CommandLine:
-      return source.place + " " + source.text;
+      return source.text == "true" ? source.place : source.place + " " + source.text;
     case SourceKind::Environment:
       return source.place + "=" + source.text;
     case SourceKind::File:
@@ -42,12 +42,13 @@ class RequestReader {
   void read_environment(const EnvironmentVariables& environment);
   void read_file(const std::string& path);
   std::string config_file() const;
+  void give_up() { request_.incomplete = true; }
   Request finish();
 
  private:
   using Results = std::map<std::string, std::vector<std::string>>;
 
-  std::vector<std::string> split_values(const std::vector<std::string>& arguments) const;
+  std::vector<std::string> split_values(const std::vector<std::string>& arguments);
   void refuse_unknown(const std::vector<std::string>& extras);
   void add_unknown(const std::string& rule, const std::string& found, const std::string& message,
                    const std::string& name);
@@ -67,21 +68,32 @@ void RequestReader::add_unknown(const std::string& rule, const std::string& foun
   if (meant.has_value()) request_.broken.insert(*meant);
 }
 
-// `--name=value` as two arguments, so that an empty value stays a value.
-std::vector<std::string> RequestReader::split_values(
-    const std::vector<std::string>& arguments) const {
+// The flag that `--name` or `--name=value` names; null if there is none.
+const Flag* named_flag(const std::string& argument) {
+  if (!argument.starts_with("--")) return nullptr;
+  const std::string name = argument.substr(2, argument.find('=') - 2);
+  const Flag* flag = find_flag(name);
+  return flag != nullptr && flag->name == name ? flag : nullptr;
+}
+
+// `--name=value` as two arguments, so that an empty value stays a value; flags without the value
+// that they need are refused here, so that what follows them is still read.
+std::vector<std::string> RequestReader::split_values(const std::vector<std::string>& arguments) {
   std::vector<std::string> split;
-  for (const std::string& argument : arguments) {
-    const std::size_t equals = argument.find('=');
-    const Flag* flag = nullptr;
-    if (argument.starts_with("--") && equals != std::string::npos) {
-      flag = find_flag(argument.substr(2, equals - 2));
-    }
-    if (flag != nullptr && dashed(flag->name) == argument.substr(0, equals) && !is_switch(*flag)) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    const Flag* flag = named_flag(argument);
+    if (flag == nullptr || is_switch(*flag)) {
+      split.push_back(argument);
+    } else if (const std::size_t equals = argument.find('='); equals != std::string::npos) {
       split.push_back(argument.substr(0, equals));
       split.push_back(argument.substr(equals + 1));
+    } else if (i + 1 == arguments.size() || named_flag(arguments[i + 1]) != nullptr) {
+      violations_.push_back({"flag-value", argument, "a value is expected behind this flag"});
+      request_.broken.insert(std::string(flag->name));
     } else {
       split.push_back(argument);
+      split.push_back(arguments[++i]);
     }
   }
   return split;
@@ -167,8 +179,10 @@ void RequestReader::read_environment(const EnvironmentVariables& environment) {
            {SourceKind::Environment, name, value});
       continue;
     }
-    const std::string hint = did_you_mean(name, names);
-    if (!hint.empty()) request_.warnings.push_back("environment: " + name + " is no flag" + hint);
+    const std::optional<std::string> meant = nearest_name(name.substr(5), flag_names());
+    if (!meant.has_value()) continue;
+    request_.warnings.push_back("environment: " + name + " is no flag (did you mean " +
+                                environment_name(*find_flag(*meant)) + "?)");
   }
 }
 
@@ -190,12 +204,14 @@ std::string array_text(const toml::array& array) {
 void RequestReader::read_key(const std::string& key, const toml::node& value,
                              const std::string& path) {
   const std::string place = path + ":" + std::to_string(value.source().begin.line) + ": " + key;
+  if (value.is_table()) {
+    violations_.push_back(
+        {"unknown-key", place, "no table is expected; keys are names of flags, at the top"});
+    return;
+  }
   const Flag* flag = find_flag(key);
   if (flag == nullptr || flag->name == "config") {
-    const std::string message = value.is_table()
-                                    ? "tables are not expected; keys are names of flags"
-                                    : "no such flag" + did_you_mean(key, flag_names());
-    add_unknown("unknown-key", place, message, key);
+    add_unknown("unknown-key", place, "no such flag" + did_you_mean(key, flag_names()), key);
     return;
   }
   std::string text;
@@ -308,6 +324,7 @@ Request read_request(Verb verb, const std::vector<std::string>& arguments,
   try {
     if (const std::string path = reader.config_file(); !path.empty()) reader.read_file(path);
   } catch (const UserError& error) {
+    reader.give_up();
     violations.insert(violations.end(), error.violations().begin(), error.violations().end());
   }
   return reader.finish();

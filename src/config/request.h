@@ -32,6 +32,8 @@ struct Request {
   std::set<std::string, std::less<>> broken;  // flags whose value was refused: rules skip these
   std::vector<std::string> warnings;
   bool help = false;
+  std::vector<std::string> command_line;  // the program's name first, for ranks started by us
+  bool incomplete = false;  // a source could not be read: what is missing says nothing
 
   bool given(std::string_view flag) const { return sources.contains(flag); }
   // `--num-layers 7`, `WEFT_NUM_LAYERS=7`, `run.toml:3: num-layers = 7`; the default if not given.

@@ -37,7 +37,7 @@ constexpr AbsentFeature kAbsent[] = {
     {"moe-tp-extend-ep", "not with --moe-fb-overlap",
      "expert groups are neighbouring data parallel ranks; use --expert-model-parallel-size"},
     {"swap-attention", "not with DualPipeV or --moe-fb-overlap",
-     "there is no swapping of attention; use --dualpipev-dw-detach only where memory allows"},
+     "there is no swapping of attention; leave it out"},
     {"use-custom-fsdp", "not with DualPipeV",
      "parameters are not sharded over data parallel ranks; leave it out"},
     {"tp-2d", "not with DualPipeV", "there is no 2-D tensor parallelism; leave it out"},

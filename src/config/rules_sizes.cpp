@@ -20,7 +20,7 @@ RuleBreak micro_batches_known(const RuleInput& input) {
   const ScheduleConfig& schedule = input.config.schedule;
   if (schedule.num_microbatches.has_value()) return {};
   if (schedule.global_batch_size.has_value() && schedule.micro_batch_size.has_value()) return {};
-  return {input.request.found("num-microbatches"),
+  return {"--num-microbatches not given",
           "the number of micro-batches is not known: give --num-microbatches, or "
           "--global-batch-size, --micro-batch-size and --data-parallel-size"};
 }

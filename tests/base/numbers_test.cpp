@@ -1,0 +1,51 @@
+#include "base/numbers.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <random>
+
+namespace weft {
+namespace {
+
+TEST(PrintDouble, KeepsAPoint) {
+  EXPECT_EQ(print_double(66), "66.0");
+  EXPECT_EQ(print_double(0), "0.0");
+  EXPECT_EQ(print_double(-0.0), "-0.0");
+  EXPECT_EQ(print_double(0.1), "0.1");
+  EXPECT_EQ(print_double(0.0003), "0.0003");
+  EXPECT_EQ(print_double(1e-05), "1e-05");
+  EXPECT_EQ(print_double(std::numeric_limits<double>::infinity()), "inf");
+  EXPECT_EQ(print_double(std::nan("")), "nan");
+}
+
+TEST(PrintDouble, ReadsBackToTheSameBits) {
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  for (int i = 0; i < 10000; ++i) {
+    const double value = std::bit_cast<double>(random());
+    if (!std::isfinite(value)) continue;
+    const auto back = parse_double(print_double(value));
+    ASSERT_TRUE(back.has_value()) << print_double(value);
+    ASSERT_EQ(std::bit_cast<std::uint64_t>(*back), std::bit_cast<std::uint64_t>(value));
+  }
+}
+
+TEST(ParseNumbers, TakeTheWholeText) {
+  EXPECT_EQ(parse_int64("8"), 8);
+  EXPECT_EQ(parse_int64("+8"), 8);
+  EXPECT_EQ(parse_int64("-8"), -8);
+  EXPECT_EQ(parse_double("1e3"), 1000.0);
+  for (const char* text : {"", " 8", "8 ", "8x", "+-8", "--8", "0x8", "9223372036854775808"}) {
+    EXPECT_EQ(parse_int64(text), std::nullopt) << text;
+  }
+  for (const char* text : {"", "1.2.3", "1,5", "1e999", "+"}) {
+    EXPECT_EQ(parse_double(text), std::nullopt) << text;
+  }
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,227 @@
+// The real binary: exit codes, where results go, what happens to arguments without sense.
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+#include <random>
+#include <vector>
+
+#include "cli/run_weft.h"
+#include "config/derive.h"
+#include "config/flag.h"
+#include "schedule/registry.h"
+
+namespace weft {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr auto kSmall = "--pipeline-model-parallel-size 2 --num-microbatches 2";
+
+std::string small(const std::string& verb) { return verb + " " + kSmall; }
+
+TEST(Weft, AloneListsItsVerbs) {
+  for (const char* words : {"", "--help", "-h"}) {
+    const WeftRun run = run_weft(words);
+    EXPECT_EQ(run.exit_code, 0);
+    EXPECT_THAT(run.out, HasSubstr("\n  simulate "));
+    EXPECT_EQ(run.err, "");
+  }
+  EXPECT_THAT(run_weft("--version").out, StartsWith("weft 0."));
+  EXPECT_THAT(run_weft("plan --help").out, StartsWith("weft plan: "));
+}
+
+TEST(Weft, SchedulePrintsPyTorchsCsv) {
+  const WeftRun run = run_weft(small("schedule"));
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_EQ(run.out, "0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n");
+  EXPECT_EQ(run.err, "");
+}
+
+TEST(Weft, ScheduleGivesThePublishedDualpipev) {
+  const WeftRun run = run_weft(
+      "schedule --schedules-method dualpipev --dualpipev-dw-detach "
+      "--pipeline-model-parallel-size 4 --num-microbatches 10 --format csv");
+  EXPECT_EQ(run.out, slurp(WEFT_GOLDEN "/pytorch/dualpipev_4rank_10mb.csv"));
+}
+
+TEST(Weft, ScheduleLowersOnRequest) {
+  const WeftRun transfers = run_weft(small("schedule --level transfers --data-parallel-size 2"));
+  EXPECT_EQ(transfers.exit_code, 0);
+  EXPECT_THAT(transfers.out, HasSubstr("1RECV_F0"));
+  EXPECT_THAT(transfers.out, HasSubstr("0REDUCE_GRAD"));
+  const WeftRun steps = run_weft(small("schedule --level steps --num-experts 4"));
+  EXPECT_EQ(steps.exit_code, 0);
+  EXPECT_THAT(steps.out, HasSubstr("start(0F0:dispatch.0)"));
+  const auto json = nlohmann::json::parse(run_weft(small("schedule --format json")).out);
+  EXPECT_EQ(json["ranks"][1]["cells"][0], "1F0");
+}
+
+// F = 1, B = 2 on two ranks: rank 0 does F0 F1, waits for B0 of rank 1 (1 + 1 + 2 = 4), ends at 9.
+TEST(Weft, SimulateGivesTheDocumentedShape) {
+  const WeftRun run = run_weft(small("simulate --format json --events"));
+  EXPECT_EQ(run.exit_code, 0);
+  const auto json = nlohmann::json::parse(run.out);
+  EXPECT_EQ(json["makespan"], 9.0);
+  EXPECT_THAT(run.out, HasSubstr("\"makespan\": 9.0"));
+  const auto& rank = json["ranks"][0];
+  EXPECT_EQ(rank["rank"], 0);
+  EXPECT_EQ(rank["busy"], 6.0);
+  EXPECT_EQ(rank["idle"], 3.0);
+  EXPECT_EQ(rank["bubble"], 3.0);
+  EXPECT_EQ(rank["exposed_communication"], 0.0);
+  EXPECT_EQ(rank["peak_live_chunks"], 2);
+  EXPECT_EQ(rank["max_pending_wgrads"], 0);
+  EXPECT_EQ(rank["events"][2], nlohmann::json({{"action", "0B0"}, {"start", 4.0}, {"end", 6.0}}));
+  const auto plain = nlohmann::json::parse(run_weft(small("simulate")).out);
+  EXPECT_FALSE(plain["ranks"][0].contains("events"));
+}
+
+// Spec section 1: with P = 4, M = 10, F = I = W = 1, pair 3, detached, a rank is idle for 6 of 66.
+TEST(Weft, SimulatesDualpipevAsDocumented) {
+  const auto json =
+      nlohmann::json::parse(run_weft("simulate --schedules-method dualpipev --dualpipev-dw-detach "
+                                     "--pipeline-model-parallel-size 4 --num-microbatches 10")
+                                .out);
+  EXPECT_EQ(json["makespan"], 66.0);
+  for (const auto& rank : json["ranks"]) EXPECT_EQ(rank["idle"], 6.0);
+}
+
+TEST(Weft, LayoutShowsWhoHoldsWhat) {
+  const WeftRun run = run_weft("layout 'Ett|tt|ttt|tmL' --pipeline-model-parallel-size 2");
+  EXPECT_EQ(run.exit_code, 0);
+  const auto stages = nlohmann::json::parse(run.out)["stages"];
+  ASSERT_EQ(stages.size(), 4U);
+  EXPECT_EQ(stages[0], nlohmann::json::parse(R"({"stage": 0, "rank": 0, "chunk": 0, "text": "Ett",
+      "embedding": true, "decoder_layers": [0, 1], "mtp_layers": [], "loss": false})"));
+  EXPECT_EQ(stages[3], nlohmann::json::parse(R"({"stage": 3, "rank": 1, "chunk": 1, "text": "tmL",
+      "embedding": false, "decoder_layers": [7], "mtp_layers": [0], "loss": true})"));
+  const auto v = nlohmann::json::parse(
+      run_weft("layout --num-layers 8 --pipeline-model-parallel-size 2 --placement v").out);
+  EXPECT_EQ(v["stages"][2]["rank"], 1);
+  EXPECT_EQ(v["stages"][3]["rank"], 0);
+}
+
+TEST(Weft, ReadsEnvironmentAndFile) {
+  const std::string file = testing::TempDir() + "weft_run.toml";
+  std::ofstream(file) << "num-microbatches = 5\npipeline_model_parallel_size = 2\n";
+  EXPECT_EQ(run_weft("schedule --config " + file).out,
+            "0F0,0F1,0B0,0F2,0B1,0F3,0B2,0F4,0B3,0B4\n1F0,1B0,1F1,1B1,1F2,1B2,1F3,1B3,1F4,1B4\n");
+  EXPECT_EQ(run_weft("schedule --config " + file, ".", "WEFT_NUM_MICROBATCHES=1").out,
+            "0F0,0B0\n1F0,1B0\n");
+  EXPECT_EQ(
+      run_weft("schedule --num-microbatches 1 --config " + file, ".", "WEFT_NUM_MICROBATCHES=3")
+          .out,
+      "0F0,0B0\n1F0,1B0\n");
+  std::filesystem::remove(file);
+}
+
+TEST(Weft, WritesAResultToAFileOrLeavesNone) {
+  const std::string file = testing::TempDir() + "weft_run_result.csv";
+  std::filesystem::remove(file);
+  const WeftRun refused = run_weft(small("schedule --moe-fb-overlap --output " + file));
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_FALSE(std::filesystem::exists(file));
+  const WeftRun done = run_weft(small("schedule --output " + file));
+  EXPECT_EQ(done.exit_code, 0);
+  EXPECT_EQ(done.out, "");
+  EXPECT_EQ(slurp(file), run_weft(small("schedule")).out);
+  std::filesystem::remove(file);
+}
+
+TEST(Weft, AFullDiskIsAFault) {
+  const WeftRun run = run_weft(small("schedule"), ".", "", ">/dev/full");
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_THAT(run.err, StartsWith("weft: error: cannot write to standard output"));
+  EXPECT_EQ(run_weft(small("schedule --output /dev/full")).exit_code, 1);
+}
+
+TEST(Weft, AReaderThatGoesAwayIsNoFault) {
+  const std::string many =
+      "simulate --events --pipeline-model-parallel-size 16 "
+      "--num-microbatches 500 ";
+  const std::string command = std::string("set -o pipefail; '") + WEFT_BINARY + "' " + many +
+                              "2>/dev/null | head -c 1 >/dev/null";
+  EXPECT_EQ(std::system(("bash -c \"" + command + "\"").c_str()), 0);
+}
+
+TEST(Weft, ColourIsForTerminals) {
+  EXPECT_EQ(run_weft("nonsense").err.find('\033'), std::string::npos);
+}
+
+// The parser knows which schedules exist before the table of builders is in sight: they must agree.
+TEST(Weft, ParserAndBuildersKnowTheSameSchedules) {
+  const FlagTraits& traits = find_flag("schedules-method")->traits;
+  for (const ScheduleEntry& entry : schedule_table()) {
+    const std::vector<std::string>& names =
+        entry.build != nullptr ? traits.choices : traits.later_choices;
+    EXPECT_THAT(names, testing::Contains(std::string(entry.name)));
+    EXPECT_EQ(is_v_schedule(entry.name), entry.placement == Placement::V) << entry.name;
+    EXPECT_EQ(has_pairs(entry.name), entry.has_pairs) << entry.name;
+  }
+}
+
+std::string quoted(const std::string& word) {
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+std::string random_word(std::mt19937& random) {
+  static const std::vector<std::string> kWords = {"0",
+                                                  "1",
+                                                  "2",
+                                                  "3",
+                                                  "-1",
+                                                  "1e9",
+                                                  "",
+                                                  "--",
+                                                  "-",
+                                                  "-x",
+                                                  "=",
+                                                  "--=",
+                                                  "x=y",
+                                                  "Et|tL",
+                                                  "t*9|",
+                                                  "((",
+                                                  "true",
+                                                  "99999999999999999999",
+                                                  "nan",
+                                                  "[0,1]",
+                                                  "v",
+                                                  "dualpipev",
+                                                  "interleaved",
+                                                  "text",
+                                                  "steps",
+                                                  "json",
+                                                  "\xff\xfe",
+                                                  "--num-layers=",
+                                                  "--help=1"};
+  const auto& flags = flag_table();
+  if (random() % 2 == 0) return kWords[random() % kWords.size()];
+  return "--" + std::string(flags[random() % flags.size()].name) +
+         (random() % 4 == 0 ? "=" + kWords[random() % kWords.size()] : "");
+}
+
+TEST(Weft, ArgumentsWithoutSenseNeverCrashIt) {
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  const std::string folder = testing::TempDir() + "weft_fuzz_" + std::to_string(getpid());
+  std::filesystem::create_directories(folder);
+  for (int i = 0; i < 150; ++i) {
+    const char* verbs[] = {"schedule", "simulate", "layout", "sample", "data", "nonsense"};
+    std::string words = verbs[random() % std::size(verbs)];
+    for (unsigned n = random() % 8; n > 0; --n) words += " " + quoted(random_word(random));
+    const WeftRun run = run_weft(words, folder);
+    ASSERT_TRUE(run.exit_code == 0 || run.exit_code == 2 || run.exit_code == 1) << words;
+    ASSERT_EQ(run.exit_code == 0, run.err.find("error") == std::string::npos) << words << run.err;
+    if (run.exit_code != 0) {
+      ASSERT_EQ(run.out, "") << words;
+    }
+  }
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace weft

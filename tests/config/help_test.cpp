@@ -1,0 +1,53 @@
+#include "config/help.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "config/flag.h"
+
+namespace weft {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Help, EveryVerbListsAllItsFlags) {
+  for (const VerbInfo& info : verb_table()) {
+    const std::string text = verb_help(info.verb);
+    for (const Flag& flag : flag_table()) {
+      const std::string line = "\n  --" + std::string(flag.name);
+      const bool listed =
+          text.find(line + "\n") != std::string::npos || text.find(line + " ") != std::string::npos;
+      EXPECT_EQ(listed, contains(flag.verbs, info.verb)) << info.name << " " << flag.name;
+    }
+  }
+}
+
+TEST(Help, EveryFlagBelongsToAVerb) {
+  for (const Flag& flag : flag_table()) {
+    bool found = false;
+    for (const VerbInfo& info : verb_table()) found = found || contains(flag.verbs, info.verb);
+    EXPECT_TRUE(found) << flag.name;
+  }
+}
+
+TEST(Help, FitsATerminal) {
+  for (const VerbInfo& info : verb_table()) {
+    std::istringstream lines(verb_help(info.verb));
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100U) << line;
+  }
+}
+
+TEST(Help, ShowsDefaultsAndExamples) {
+  const std::string text = verb_help(Verb::Schedule);
+  EXPECT_THAT(text, HasSubstr("P, pipeline ranks (default: 1)"));
+  EXPECT_THAT(text, HasSubstr("Examples:\n  weft schedule "));
+  EXPECT_THAT(text, HasSubstr("Known, not built yet:"));
+  for (const VerbInfo& info : verb_table()) {
+    EXPECT_THAT(program_help(), HasSubstr("\n  " + std::string(info.name) + " "));
+  }
+}
+
+}  // namespace
+}  // namespace weft
