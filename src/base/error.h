@@ -1,4 +1,5 @@
-// Failures: the user's, the plan's, and ours. Libraries throw; only `main` turns one into an exit code.
+// Failures: the user's, the plan's, and ours. Libraries throw; only the command line turns one into
+// an exit code.
 #pragma once
 
 #include <source_location>
