@@ -12,9 +12,9 @@ struct C10dOptions {
   std::chrono::milliseconds deadline{600'000};  // of every wait, and of meeting the other ranks
 };
 
-// Meets the other ranks and returns when their store is reached. Throws RuntimeFault if the deadline
-// passes before that. Once one rank aborts, loses a peer or meets its deadline, every wait of every
-// rank ends with that first error, within a second of its own accord.
+// Meets the other ranks and returns when their store is reached. Throws RuntimeFault if the
+// deadline passes before that. Once one rank aborts, loses a peer or meets its deadline, every wait
+// of every rank ends with that first error, within a second of its own accord.
 //
 // The last owner of the communicator and its groups waits until all ranks are through if it hosts
 // the store. After a fault nothing is waited for; connections are left to the end of the process.

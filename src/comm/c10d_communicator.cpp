@@ -108,9 +108,9 @@ class C10dWork : public Work {
   void wait_for_end() {
     FaultBoard& board = *core_->board;
     std::unique_lock lock(board.mutex());
-    const bool in_time = board.changed().wait_until(
-        lock, steady_clock::now() + core_->deadline,
-        [&] { return end_->is_done || board.fault().has_value(); });
+    const bool in_time =
+        board.changed().wait_until(lock, steady_clock::now() + core_->deadline,
+                                   [&] { return end_->is_done || board.fault().has_value(); });
     if (end_->is_done && !end_->has_failed) {
       end_->tensors.clear();
       return;
@@ -220,10 +220,9 @@ class C10dGroup : public Group {
   template <class Start>
   WorkPtr message(const std::string& what, int peer, int tag, const at::Tensor& tensor,
                   Start start) {
-    const std::string text =
-        exchange_text(Rank(core_->place.rank),
-                      what + ranks_text({members_.at(peer)}) + " (tag " + std::to_string(tag) + ")",
-                      name_, {});
+    const std::string text = exchange_text(
+        Rank(core_->place.rank),
+        what + ranks_text({members_.at(peer)}) + " (tag " + std::to_string(tag) + ")", name_, {});
     const auto end = std::make_shared<ExchangeEnd>();
     end->tensors = {tensor};
     const C10dWorkPtr work = start_or_fail(text, start);

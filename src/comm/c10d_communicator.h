@@ -13,7 +13,8 @@ namespace weft {
 using BackendPtr = c10::intrusive_ptr<c10d::Backend>;
 
 struct BackendKind {
-  std::function<BackendPtr(const c10::intrusive_ptr<c10d::Store>& store, int rank, int size)> create;
+  std::function<BackendPtr(const c10::intrusive_ptr<c10d::Store>& store, int rank, int size)>
+      create;
   // Completion is in the order of a device's stream (NCCL): wait() makes the stream wait and the
   // end is found by asking. Otherwise (Gloo) a collective's future calls back, and a message says
   // that it is done only to one who waits for it.

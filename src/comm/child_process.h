@@ -29,8 +29,8 @@ class ChildProcess {
   // Ended by itself without saying why: a signal from outside, a crash, a full memory.
   bool died_in_silence() const { return has_failed() && !report_; }
 
-  void read_reports();       // keeps the first
-  void reap();               // notes the status if it has ended, without blocking
+  void read_reports();  // keeps the first
+  void reap();          // notes the status if it has ended, without blocking
   void send_signal(int signal);
   // "was killed by signal 9 (Killed)", "ended with exit code 7".
   std::string how_it_ended() const;

@@ -21,8 +21,8 @@ using TimePoint = std::chrono::steady_clock::time_point;
 class Work {
  public:
   virtual ~Work() = default;
-  // Blocks until complete. On CUDA makes the current stream wait instead. Throws RuntimeFault naming
-  // the group, what was waited for and the peers when the deadline passes or a peer is gone.
+  // Blocks until complete. On CUDA makes the current stream wait instead. Throws RuntimeFault
+  // naming the group, what was waited for and the peers when the deadline passes or a peer is gone.
   virtual void wait() = 0;
   // When it completed here; valid after wait().
   virtual TimePoint completed() const = 0;
@@ -36,7 +36,7 @@ class Group {
   virtual ~Group() = default;
 
   virtual const std::string& name() const = 0;
-  virtual int rank() const = 0;  // this process within the group
+  virtual int rank() const = 0;                          // this process within the group
   virtual const std::vector<Rank>& members() const = 0;  // global ranks, ascending
   int size() const { return static_cast<int>(members().size()); }
 

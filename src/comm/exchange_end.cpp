@@ -1,10 +1,10 @@
 #include "comm/exchange_end.h"
 
+#include <ATen/core/ivalue.h>
+
 #include <condition_variable>
 #include <mutex>
 #include <utility>
-
-#include <ATen/core/ivalue.h>
 
 namespace weft {
 namespace {

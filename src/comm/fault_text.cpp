@@ -15,7 +15,8 @@ std::string ranks_text(const std::vector<Rank>& ranks) {
 
 std::string exchange_text(Rank rank, const std::string& what, const std::string& group,
                           const std::vector<Rank>& peers) {
-  std::string text = "rank " + std::to_string(rank.value) + ": " + what + " on group '" + group + "'";
+  std::string text =
+      "rank " + std::to_string(rank.value) + ": " + what + " on group '" + group + "'";
   if (!peers.empty()) text += " with " + ranks_text(peers);
   return text;
 }

@@ -33,8 +33,7 @@ std::string address_towards(const std::string& master) {
     sockaddr_storage own = {};
     socklen_t length = sizeof own;
     char text[NI_MAXHOST];
-    if (probe.socket >= 0 &&
-        ::connect(probe.socket, target->ai_addr, target->ai_addrlen) == 0 &&
+    if (probe.socket >= 0 && ::connect(probe.socket, target->ai_addr, target->ai_addrlen) == 0 &&
         ::getsockname(probe.socket, reinterpret_cast<sockaddr*>(&own), &length) == 0 &&
         ::getnameinfo(reinterpret_cast<sockaddr*>(&own), length, text, sizeof text, nullptr, 0,
                       NI_NUMERICHOST) == 0) {

@@ -78,8 +78,7 @@ std::string in_action(const std::string& action) { return action.empty() ? "" : 
 
 class Launcher {
  public:
-  Launcher(int num_ranks, const std::vector<std::string>& arguments,
-           const LauncherOptions& options)
+  Launcher(int num_ranks, const std::vector<std::string>& arguments, const LauncherOptions& options)
       : options_(options) {
     for (int rank = 0; rank < num_ranks; ++rank) {
       ranks_.emplace_back(rank, arguments, variables_of(rank, num_ranks, server_.port()));

@@ -15,8 +15,8 @@ struct LauncherOptions {
 };
 
 // Hosts the store, starts `num_ranks` processes of this executable with `arguments` (argv, the
-// program's name first) and the environment that rendezvous_from_environment reads, and returns when
-// all have ended well. The ranks die with this process.
+// program's name first) and the environment that rendezvous_from_environment reads, and returns
+// when all have ended well. The ranks die with this process.
 //
 // When one ends by an error the others are ended, and its error is thrown here once: UserError or
 // PlanError as the rank threw it, else RuntimeFault naming the rank, how it died and in which

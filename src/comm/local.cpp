@@ -85,9 +85,8 @@ class LocalWork : public Work {
  private:
   [[noreturn]] void fail() {
     const std::vector<Rank> missing = queue_->missing_members(*exchange_);
-    std::string text =
-        exchange_text(queue_->members()[member_], what_, queue_->name(), peers_) +
-        ": not complete after " + seconds_text(world_->options().deadline);
+    std::string text = exchange_text(queue_->members()[member_], what_, queue_->name(), peers_) +
+                       ": not complete after " + seconds_text(world_->options().deadline);
     if (!missing.empty()) text += ": not started by " + ranks_text(missing);
     world_->abort(text);
     world_->throw_if_aborted();
@@ -169,9 +168,7 @@ class LocalGroup : public Group {
     return collective(std::move(part));
   }
 
-  WorkPtr barrier() override {
-    return collective(new_part("barrier", at::Tensor(), at::Tensor()));
-  }
+  WorkPtr barrier() override { return collective(new_part("barrier", at::Tensor(), at::Tensor())); }
 
  private:
   static LocalPart new_part(std::string what, const at::Tensor& input, const at::Tensor& output) {

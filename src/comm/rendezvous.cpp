@@ -103,8 +103,9 @@ void read_meeting_place(Reader& reader, Rendezvous& place, const std::string& jo
     return;
   }
   reader.add("MASTER_ADDR, MASTER_PORT", "are not set",
-             is_one_host ? "set both; the environment does not name the job"
-                         : "set both to the host of rank 0 and a free port; ranks are on several hosts");
+             is_one_host
+                 ? "set both; the environment does not name the job"
+                 : "set both to the host of rank 0 and a free port; ranks are on several hosts");
 }
 
 void read_open_mpi(Reader& reader, Rendezvous& place) {
@@ -160,11 +161,16 @@ Rendezvous rendezvous_from_environment() {
 
 std::string started_by_text(StartedBy started_by) {
   switch (started_by) {
-    case StartedBy::None: return "nothing";
-    case StartedBy::Launcher: return "weft --local-ranks";
-    case StartedBy::Torchrun: return "torchrun";
-    case StartedBy::Mpirun: return "mpirun";
-    case StartedBy::Srun: return "srun";
+    case StartedBy::None:
+      return "nothing";
+    case StartedBy::Launcher:
+      return "weft --local-ranks";
+    case StartedBy::Torchrun:
+      return "torchrun";
+    case StartedBy::Mpirun:
+      return "mpirun";
+    case StartedBy::Srun:
+      return "srun";
   }
   return "";
 }

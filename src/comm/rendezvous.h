@@ -17,7 +17,7 @@ struct Rendezvous {
   std::string master_address = "127.0.0.1";
   int master_port = 0;
   bool hosts_store = true;  // this process, rather than another rank or the program that started it
-  std::string key_prefix;   // of all keys in the store, so that a restarted run finds none of before
+  std::string key_prefix;  // of all keys in the store, so that a restarted run finds none of before
 
   bool operator==(const Rendezvous&) const = default;
 };

@@ -15,8 +15,8 @@ namespace weft {
 //     except that UserError and PlanError are thrown on.
 // The process ends at once because threads of the transport may be waiting for a peer for ever.
 //
-// While it runs, SIGTERM ends a rank with exit code 1 and one line (or report) that says its current
-// action; ranks of the launcher leave SIGINT to the launcher.
+// While it runs, SIGTERM ends a rank with exit code 1 and one line (or report) that says its
+// current action; ranks of the launcher leave SIGINT to the launcher.
 void run_rank(const Rendezvous& place, const std::function<CommunicatorPtr()>& connect,
               const std::function<void(Communicator&)>& body);
 

@@ -146,7 +146,8 @@ void check_rank_ordered_sum(Communicator& communicator, std::uint64_t seed) {
       at::Tensor back = terms[world->rank()].narrow(0, cut, numel - cut).clone();
       all_reduce_in_rank_order(*world, front);
       all_reduce_in_rank_order(*world, back);
-      expect(at::equal(at::cat({front, back}), expected), "rank-ordered sum of a tensor cut in two");
+      expect(at::equal(at::cat({front, back}), expected),
+             "rank-ordered sum of a tensor cut in two");
     }
   }
 }

@@ -37,7 +37,8 @@ ProgramResult run_to_the_end(const std::vector<std::string>& arguments) {
 
 std::ptrdiff_t num_messages(std::string_view output) {
   std::ptrdiff_t count = 0;
-  for (std::size_t at = 0; (at = output.find("weft: ", at)) != std::string_view::npos; ++at) ++count;
+  for (std::size_t at = 0; (at = output.find("weft: ", at)) != std::string_view::npos; ++at)
+    ++count;
   return count;
 }
 
@@ -164,8 +165,7 @@ TEST(Torchrun, EachSurvivorOfADeathSaysOneLine) {
   EXPECT_EQ(num_messages(result.output), 2) << result.output;
   for (const char* rank : {"rank 0", "rank 1"}) {
     EXPECT_THAT(result.output,
-                ContainsRegex("weft: [a-z: ]*" + std::string(rank) +
-                              ".* in the wait of the test"));
+                ContainsRegex("weft: [a-z: ]*" + std::string(rank) + ".* in the wait of the test"));
   }
 }
 

@@ -137,7 +137,8 @@ TEST(Local, ADeadlineNamesWhoWaitsForWhatOnWhichGroup) {
     run_ranks(3, options, [&](int rank, const CommunicatorPtr& communicator) {
       const GroupPtr group = communicator->new_group("tokens", {Rank(0), Rank(1), Rank(2)});
       const at::Tensor tensor = at::zeros({3});
-      if (collective && rank != 1) group->all_to_all(at::zeros({3}), tensor, {1, 1, 1}, {1, 1, 1})->wait();
+      if (collective && rank != 1)
+        group->all_to_all(at::zeros({3}), tensor, {1, 1, 1}, {1, 1, 1})->wait();
       if (!collective && rank == 2) group->recv(tensor, 0, 7)->wait();
     });
   };

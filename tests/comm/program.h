@@ -20,7 +20,7 @@ struct ProgramResult {
 struct ProgramOptions {
   std::vector<std::string> environment;  // "NAME=value", beside this process's own
   std::chrono::milliseconds limit{100'000};
-  std::string text;                       // once seen in the output ...
+  std::string text;                      // once seen in the output ...
   std::function<void(int pid)> on_text;  // ... this is called
 };
 

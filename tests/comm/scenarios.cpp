@@ -142,8 +142,7 @@ void run(int argc, char** argv) {
   }
   C10dOptions options;
   options.deadline = name == "stall" ? milliseconds(1000) : milliseconds(120'000);
-  run_rank(
-      place, [&] { return make_gloo_communicator(place, options); }, scenarios().at(name));
+  run_rank(place, [&] { return make_gloo_communicator(place, options); }, scenarios().at(name));
 }
 
 }  // namespace
