@@ -14,6 +14,7 @@
 #include "comm/fault_board.h"
 #include "comm/fault_text.h"
 #include "comm/local.h"
+#include "comm/store.h"
 
 namespace weft {
 namespace {
@@ -22,33 +23,47 @@ using std::chrono::steady_clock;
 constexpr std::chrono::hours kForever{24 * 365};
 constexpr const char* kDoneKey = "done";  // counts the ranks that are through
 
-StorePtr connect(const Rendezvous& place, std::chrono::milliseconds timeout, bool as_host) {
+using TcpStorePtr = c10::intrusive_ptr<c10d::TCPStore>;
+
+TcpStorePtr connect(const std::string& address, int port, std::chrono::milliseconds timeout,
+                    bool as_host) {
   c10d::TCPStoreOptions options;
-  options.port = static_cast<std::uint16_t>(place.master_port);
+  options.port = static_cast<std::uint16_t>(port);
   options.isServer = as_host;
   options.waitWorkers = false;
   options.timeout = timeout;
+  if (as_host && is_loopback(address)) {
+    const LoopbackSocket socket = listen_on_loopback(port);
+    options.port = static_cast<std::uint16_t>(socket.port);
+    options.masterListenFd = socket.file;
+  }
   try {
-    const auto store = c10::make_intrusive<c10d::TCPStore>(place.master_address, options);
-    return c10::make_intrusive<c10d::PrefixStore>(place.key_prefix, store);
+    return c10::make_intrusive<c10d::TCPStore>(address, options);
   } catch (const std::exception& error) {
     const std::string text = error.what();
-    throw RuntimeFault("rank " + std::to_string(place.rank) + ": no store at " +
-                       place.master_address + ":" + std::to_string(place.master_port) + ": " +
+    throw RuntimeFault("no store at " + address + ":" + std::to_string(port) + ": " +
                        text.substr(0, text.find('\n')));
   }
 }
+
+// Two connections to the store: waiting on one does not hold up the other.
+struct Stores {
+  Stores(const Rendezvous& place, std::chrono::milliseconds timeout) {
+    const TcpStorePtr first =
+        connect(place.master_address, place.master_port, timeout, place.hosts_store);
+    const TcpStorePtr second = connect(place.master_address, first->getPort(), timeout, false);
+    own = c10::make_intrusive<c10d::PrefixStore>(place.key_prefix, first);
+    watched = c10::make_intrusive<c10d::PrefixStore>(place.key_prefix, second);
+  }
+
+  StorePtr own, watched;
+};
 
 // What all groups of the process share. Ends with the last of them.
 class Core {
  public:
   Core(const Rendezvous& own_place, const C10dOptions& options, const BackendKind& own_kind)
-      : place(own_place),
-        deadline(options.deadline),
-        kind(own_kind),
-        store(connect(place, deadline, place.hosts_store)),
-        board(std::make_shared<FaultBoard>(Rank(place.rank), store,
-                                           connect(place, deadline, false))) {}
+      : Core(own_place, options, own_kind, Stores(own_place, options.deadline)) {}
 
   ~Core() {
     try {
@@ -65,6 +80,14 @@ class Core {
   const BoardPtr board;
 
  private:
+  Core(const Rendezvous& own_place, const C10dOptions& options, const BackendKind& own_kind,
+       const Stores& stores)
+      : place(own_place),
+        deadline(options.deadline),
+        kind(own_kind),
+        store(stores.own),
+        board(std::make_shared<FaultBoard>(Rank(place.rank), stores.own, stores.watched)) {}
+
   // Others may still use the store: whoever hosts it is the last to go.
   void close() {
     board->stop_watching();

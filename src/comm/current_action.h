@@ -1,23 +1,23 @@
 // What this process is doing, for the message of a rank that is told to end or loses a peer.
 #pragma once
 
-#include <atomic>
+#include <cstddef>
+#include <string>
+#include <string_view>
 
 namespace weft {
 
-namespace detail {
-inline std::atomic<const char*> current_action{""};
-}
+inline constexpr std::size_t kMaxActionLength = 255;  // longer texts are cut
 
-// `text` must stay readable for as long as the process may be told to end: a literal, or a string
-// that lives as long as the run. Costs one store.
-inline void set_current_action(const char* text) noexcept {
-  detail::current_action.store(text, std::memory_order_release);
-}
+// Keeps a copy; lock-free, some ten nanoseconds. Without effect while an exception unwinds this
+// thread: the message says where the error came from.
+void set_current_action(std::string_view text) noexcept;
 
-// Empty before the first call. May be called from a signal handler.
-inline const char* current_action() noexcept {
-  return detail::current_action.load(std::memory_order_acquire);
-}
+// Empty before the first call.
+std::string current_action();
+
+// The same into `buffer`, at most `capacity` characters without a zero; returns how many. May be
+// called from a signal handler.
+std::size_t copy_current_action(char* buffer, std::size_t capacity) noexcept;
 
 }  // namespace weft

@@ -24,21 +24,18 @@ namespace {
 struct Farewell {
   int file = STDERR_FILENO;
   char before[96] = {};
+  std::size_t before_length = 0;
   char after[4] = {};
   std::size_t after_length = 0;
 };
 Farewell farewell;
 
-void append(char* buffer, std::size_t capacity, std::size_t& length, const char* text) {
-  while (*text != '\0' && length < capacity) buffer[length++] = *text++;
-}
-
 // Async-signal-safe.
 extern "C" void end_terminated(int) {
-  char buffer[1024];
-  std::size_t length = 0;
-  append(buffer, sizeof buffer - sizeof farewell.after, length, farewell.before);
-  append(buffer, sizeof buffer - sizeof farewell.after, length, current_action());
+  char buffer[sizeof farewell.before + kMaxActionLength + sizeof farewell.after];
+  std::size_t length = farewell.before_length;
+  std::memcpy(buffer, farewell.before, length);
+  length += copy_current_action(buffer + length, kMaxActionLength);
   std::memcpy(buffer + length, farewell.after, farewell.after_length);
   length += farewell.after_length;
   [[maybe_unused]] const ssize_t written = ::write(farewell.file, buffer, length);
@@ -49,14 +46,15 @@ void prepare_farewell(const Rendezvous& place, std::optional<int> launcher) {
   if (launcher) {
     farewell.file = *launcher;
     farewell.before[0] = kTerminatedKind;
-    farewell.before[1] = '\0';
+    farewell.before_length = 1;
     const char marks[] = {kFieldEnd, kRecordEnd, kReportEnd};
     std::memcpy(farewell.after, marks, sizeof marks);
     farewell.after_length = sizeof marks;
     return;
   }
-  std::snprintf(farewell.before, sizeof farewell.before, "weft: rank %d: terminated in ",
-                place.rank);
+  farewell.before_length = static_cast<std::size_t>(
+      std::snprintf(farewell.before, sizeof farewell.before,
+                    "weft: error: rank %d was terminated in ", place.rank));
   farewell.after[0] = '\n';
   farewell.after_length = 1;
 }

@@ -13,40 +13,41 @@
 #include "base/error.h"
 
 namespace weft {
-namespace {
 
-// A socket that listens on a free loopback port. c10d's store would listen on every interface.
-int listen_on_loopback() {
-  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+LoopbackSocket listen_on_loopback(int port) {
+  const int file = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int reuse = 1;  // of a port whose last owner has just ended
+  ::setsockopt(file, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof reuse);
   sockaddr_in address = {};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  if (socket < 0 || ::bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
-      ::listen(socket, SOMAXCONN) != 0) {
-    throw RuntimeFault(std::string("no loopback port to be had: ") + std::strerror(errno));
-  }
-  return socket;
-}
-
-int port_of(int socket) {
-  sockaddr_in address = {};
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
   socklen_t length = sizeof address;
-  ::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &length);
-  return ntohs(address.sin_port);
+  if (file < 0 || ::bind(file, reinterpret_cast<sockaddr*>(&address), length) != 0 ||
+      ::listen(file, SOMAXCONN) != 0 ||
+      ::getsockname(file, reinterpret_cast<sockaddr*>(&address), &length) != 0) {
+    const std::string reason = std::strerror(errno);
+    if (file >= 0) ::close(file);
+    throw RuntimeFault("port " + std::to_string(port) + " of the loopback address cannot be had: " +
+                       reason + (port == 0 ? "" : "; MASTER_PORT can name another"));
+  }
+  return {file, ntohs(address.sin_port)};
 }
 
-}  // namespace
+bool is_loopback(const std::string& address) {
+  return address.starts_with("127.") || address == "localhost";
+}
 
 class StoreServer::Impl {
  public:
   Impl() {
-    const int socket = listen_on_loopback();
-    port_ = port_of(socket);
+    const LoopbackSocket socket = listen_on_loopback(0);
+    port_ = socket.port;
     c10d::TCPStoreOptions options;
     options.port = static_cast<std::uint16_t>(port_);
     options.isServer = true;
     options.waitWorkers = false;
-    options.masterListenFd = socket;  // the store owns it from here
+    options.masterListenFd = socket.file;  // the store owns it from here
     store_ = c10::make_intrusive<c10d::TCPStore>("127.0.0.1", options);
   }
 

@@ -50,7 +50,7 @@ TEST_P(Launched, ExchangesOverGloo) {
   EXPECT_EQ(result.output, "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, Launched, testing::Values(1, 2, 3, 5));
+INSTANTIATE_TEST_SUITE_P(Ranks, Launched, testing::Values(0, 1, 2, 3, 5));
 
 class KilledRank : public testing::TestWithParam<const char*> {};
 
@@ -165,7 +165,7 @@ TEST(Torchrun, EachSurvivorOfADeathSaysOneLine) {
   EXPECT_EQ(num_messages(result.output), 2) << result.output;
   for (const char* rank : {"rank 0", "rank 1"}) {
     EXPECT_THAT(result.output,
-                ContainsRegex("weft: [a-z: ]*" + std::string(rank) + ".* in the wait of the test"));
+                ContainsRegex("weft: error: " + std::string(rank) + ".* in the wait of the test"));
   }
 }
 

@@ -136,8 +136,9 @@ extern "C" void end_interrupted(int) { ::_exit(130); }
 void run(int argc, char** argv) {
   const std::string name = argv[2];
   const Rendezvous place = rendezvous_from_environment();
-  if (place.started_by == StartedBy::None) {
-    launch_local_ranks(std::stoi(argv[3]), {argv, argv + argc});
+  const int num_ranks = std::stoi(argv[3]);
+  if (place.started_by == StartedBy::None && num_ranks > 0) {
+    launch_local_ranks(num_ranks, {argv, argv + argc});
     return;
   }
   C10dOptions options;
