@@ -47,6 +47,8 @@ void run_verb(const std::string& name, const std::vector<std::string>& arguments
   const VerbInfo& info = find_verb(name);
   std::vector<Violation> violations;
   Request request = read_request(info.verb, arguments, environment, violations);
+  request.command_line = {"weft", name};
+  request.command_line.insert(request.command_line.end(), arguments.begin(), arguments.end());
   if (request.help) {
     print_result(verb_help(info.verb));
     return;

@@ -212,7 +212,7 @@ std::vector<Flag> make_table() {
        "folder with checkpoints or with a Hugging Face model"},
       {"metrics", kFiles, kTrain, training<&T::metrics>, "one JSON object a step"},
       {"timeline", kFiles, kTrain, training<&T::timeline>,
-       "timeline of the last step: .json for Perfetto, .html for a browser"},
+       "timeline of the last step: .json for Perfetto, .html for a browser, else both"},
       {"save-gradients", kFiles, kTrain, training<&T::save_gradients>,
        "main gradients of the first step, safetensors"},
 

@@ -1,0 +1,86 @@
+#include "train/gradient_reduction.h"
+
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+
+namespace weft {
+namespace {
+
+// The tensors of a bucket end to end, padded to a multiple of the group's size: [n, slice].
+at::Tensor flatten(const std::vector<at::Tensor>& tensors, std::int64_t group_size) {
+  std::vector<at::Tensor> flat;
+  std::int64_t numel = 0;
+  for (const at::Tensor& tensor : tensors) {
+    flat.push_back(tensor.reshape({-1}));
+    numel += tensor.numel();
+  }
+  const std::int64_t padding = (group_size - numel % group_size) % group_size;
+  if (padding > 0) flat.push_back(at::zeros({padding}, tensors.front().options()));
+  return at::cat(flat).view({group_size, -1});
+}
+
+void unflatten(const at::Tensor& flat, const std::vector<at::Tensor>& tensors) {
+  const at::Tensor values = flat.view({-1});
+  std::int64_t offset = 0;
+  for (const at::Tensor& tensor : tensors) {
+    tensor.copy_(values.narrow(0, offset, tensor.numel()).view(tensor.sizes()));
+    offset += tensor.numel();
+  }
+}
+
+// Every rank sums one slice of each bucket (the all-to-all starts at once), then shares it.
+class Reduction : public Work {
+ public:
+  explicit Reduction(std::vector<ReductionBucket> buckets) {
+    for (auto& [group, tensors] : buckets) {
+      if (group == nullptr || group->size() == 1 || tensors.empty()) continue;
+      Part part{group, std::move(tensors), {}, {}, {}};
+      part.source = flatten(part.tensors, group->size());
+      part.arrived = at::empty_like(part.source);
+      const std::vector<std::int64_t> one_row_each(group->size(), 1);
+      part.work = group->all_to_all(part.arrived, part.source, one_row_each, one_row_each);
+      parts_.push_back(std::move(part));
+    }
+  }
+
+  void wait() override {
+    for (Part& part : parts_) {
+      part.work->wait();
+      at::Tensor sum = part.arrived[0];
+      for (int member = 1; member < part.group->size(); ++member) sum.add_(part.arrived[member]);
+      part.work = part.group->all_gather(part.source, sum);
+    }
+    completed_ = std::chrono::steady_clock::now();
+    for (Part& part : parts_) {
+      part.work->wait();
+      completed_ = std::max(completed_, part.work->completed());
+      unflatten(part.source, part.tensors);
+    }
+    parts_.clear();
+  }
+
+  TimePoint completed() const override { return completed_; }
+
+ private:
+  struct Part {
+    GroupPtr group;
+    std::vector<at::Tensor> tensors;
+    at::Tensor source;   // [n, slice]; the sums in the end
+    at::Tensor arrived;  // [n, slice]
+    WorkPtr work;
+  };
+
+  std::vector<Part> parts_;
+  TimePoint completed_;
+};
+
+}  // namespace
+
+WorkPtr reduce_in_rank_order(std::vector<ReductionBucket> buckets) {
+  return std::make_shared<Reduction>(std::move(buckets));
+}
+
+}  // namespace weft
