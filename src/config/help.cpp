@@ -76,6 +76,10 @@ std::string verb_help(Verb verb) {
   std::string text = "weft " + std::string(info.name) + ": " + std::string(info.help) +
                      "\n\nusage: weft " + std::string(info.name);
   if (!info.positional_name.empty()) text += " [" + std::string(info.positional_name) + "]";
+  if (!info.not_built.empty()) {
+    return text + " [flags]\n\n" +
+           wrapped("Not built yet; " + std::string(info.not_built) + ".", 0);
+  }
   text +=
       " [flags]\n\nA flag beats the environment (WEFT_NUM_LAYERS=8) beats the file of --config.\n";
   for (const std::string_view group : groups_of(verb)) {
