@@ -51,15 +51,20 @@ std::string print_metrics(const StepMetrics& m) {
 
 MetricsFile::MetricsFile(const std::string& path, bool append) : path_(path) {
   const int mode = append ? O_APPEND : O_TRUNC;
+  is_new_ = ::access(path.c_str(), F_OK) != 0;
   descriptor_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | mode, 0666);
   if (descriptor_ < 0) fail("cannot open", path);
 }
 
-MetricsFile::~MetricsFile() { ::close(descriptor_); }
+MetricsFile::~MetricsFile() {
+  ::close(descriptor_);
+  if (is_new_ && !has_lines_) ::unlink(path_.c_str());
+}
 
 void MetricsFile::write(const StepMetrics& metrics) {
   const std::string line = print_metrics(metrics) + "\n";
   ssize_t written = -1;
+  has_lines_ = true;
   do {
     written = ::write(descriptor_, line.data(), line.size());
   } while (written < 0 && errno == EINTR);

@@ -38,7 +38,8 @@ struct StepMetrics {
 // one that is not finite, which becomes null.
 std::string print_metrics(const StepMetrics& metrics);
 
-// Rank 0's file. A run that starts anew replaces it, one that continues after --load adds to it.
+// Rank 0's file. A run that starts anew replaces it, one that continues after --load adds to it. An
+// error before the first step leaves no empty file behind.
 class MetricsFile {
  public:
   // Throws RuntimeFault naming file and reason, also from write().
@@ -53,6 +54,8 @@ class MetricsFile {
  private:
   std::string path_;
   int descriptor_ = -1;
+  bool is_new_ = false;
+  bool has_lines_ = false;
 };
 
 }  // namespace weft

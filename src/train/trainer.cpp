@@ -11,6 +11,7 @@
 
 #include "base/files.h"
 #include "base/numbers.h"
+#include "comm/current_action.h"
 #include "config/model_flags.h"
 #include "simulate/simulate.h"
 #include "timeline/html.h"
@@ -78,6 +79,7 @@ class Trainer {
 
   TrainResult run() {
     if (!config_.train.load.empty()) {
+      set_current_action("loading " + config_.train.load);
       state_ = load_checkpoint(config_.train.load, engine_.parameters(), &optimizer_, world());
     }
     state_.seed = config_.train.seed;
@@ -116,6 +118,7 @@ class Trainer {
 
   void run_step() {
     const double start_ms = now_ms();
+    set_current_action("reading step " + std::to_string(state_.step + 1));
     const StepRecord record =
         engine_.forward_backward(read(*rows_, state_.consumed_rows));
     StepMetrics metrics;
@@ -189,6 +192,7 @@ class Trainer {
 
   void save() {
     if (config_.train.save.empty()) return;
+    set_current_action("saving step " + std::to_string(state_.step));
     save_checkpoint(config_.train.save, engine_.parameters(), optimizer_, state_, world());
     if (!is_first_) return;
     progress_->message("saved step " + std::to_string(state_.step) + " to " + config_.train.save);
@@ -196,6 +200,7 @@ class Trainer {
 
   void evaluate() {
     double loss = 0;
+    set_current_action("evaluating after step " + std::to_string(state_.step));
     for (int i = 0; i < config_.train.eval_iters; ++i) {
       loss += engine_.evaluate(read(*validation_, i * shape_.global_batch_size())).loss;
     }
