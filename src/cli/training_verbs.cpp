@@ -1,8 +1,10 @@
 // The verbs that need LibTorch.
+#include <ATen/Context.h>
 #include <ATen/Parallel.h>
 
 #include <chrono>
 
+#include "base/error.h"
 #include "cli/output.h"
 #include "cli/verbs.h"
 #include "comm/c10d.h"
@@ -28,6 +30,19 @@ CommunicatorPtr connect(const Config& config, const Rendezvous& place) {
                                               : make_gloo_communicator(place, options);
 }
 
+void require_device(const Config& config) {
+  if (config.launch.device != "cuda" || at::hasCUDA()) return;
+  throw UserError(Violation{"device", "--device cuda",
+                            "this LibTorch finds no CUDA device; use --device cpu, or a LibTorch "
+                            "built for CUDA on a machine that has one"});
+}
+
+// With --load the model is that of the checkpoint.
+Config given_config(const Request& request) {
+  return request.config.train.load.empty() ? request.config
+                                           : with_model_of_checkpoint(request.config);
+}
+
 // The sizes that follow from who has started this process.
 RunFacts with_world_size(const Request& request, RunFacts facts, const Rendezvous& place) {
   if (place.started_by == StartedBy::None) return facts;
@@ -41,7 +56,8 @@ RunFacts with_world_size(const Request& request, RunFacts facts, const Rendezvou
 // started, or processes that are started here.
 void run_train(const Request& request, const RunFacts& facts) {
   const Rendezvous place = rendezvous_from_environment();
-  const Config config = resolved(request.config, with_world_size(request, facts, place));
+  const Config config = resolved(given_config(request), with_world_size(request, facts, place));
+  require_device(config);
   const RunPlan plan = make_run_plan(config);
   const int num_ranks = plan.mesh.world_size();
   at::set_num_threads(config.launch.threads_per_rank);
@@ -66,12 +82,14 @@ void run_data(const Request& request, const RunFacts& /*facts*/) {
                                                 .output_prefix = data.output_prefix,
                                                 .tokenizer = data.tokenizer_type,
                                                 .suffix = data.suffix,
+                                                .exclude = data.exclude,
                                                 .append_eod = data.append_eod});
   print_result(describe(statistics));
 }
 
 void run_sample(const Request& request, const RunFacts& /*facts*/) {
   const Config config = with_model_of_checkpoint(request.config);
+  require_device(config);
   at::set_num_threads(config.launch.threads_per_rank);
   print_result(printable(config.sample.prompt + sample_from_checkpoint(config)) + "\n");
 }

@@ -72,7 +72,7 @@ constexpr auto kDataGroup = "Data";
 constexpr auto kSampling = "Sampling";
 constexpr auto kLater = "Known, not built yet";
 constexpr auto kIgnored = "Accepted without effect";
-constexpr auto kAbsent = "Known and refused: Weft has no such feature";
+constexpr auto kAbsent = "Known and refused, Weft has no such feature";
 
 std::vector<Flag> make_table() {
   // clang-format off
@@ -209,7 +209,7 @@ std::vector<Flag> make_table() {
       {"save-interval", kFiles, kTrain, training<&T::save_interval>,
        "save every so many steps, 0: at the end only", {.min = 0, .max = 1e9}},
       {"load", kFiles, kRuns | kSample, training<&T::load>,
-       "folder with checkpoints or with a Hugging Face model"},
+       "folder with checkpoints"},
       {"metrics", kFiles, kTrain, training<&T::metrics>, "one JSON object a step"},
       {"timeline", kFiles, kTrain, training<&T::timeline>,
        "timeline of the last step: .json for Perfetto, .html for a browser, else both"},
@@ -237,6 +237,8 @@ std::vector<Flag> make_table() {
        "how text becomes tokens", {.choices = {"bytes"}}},
       {"suffix", kDataGroup, kData, data<&DataConfig::suffix>,
        "of files to take from a folder, as .py", {.default_text = "all files"}},
+      {"exclude", kDataGroup, kData, data<&DataConfig::exclude>,
+       "name of folders to pass over, as site-packages", {.default_text = "none"}},
       {"append-eod", kDataGroup, kData, data<&DataConfig::append_eod>,
        "token 256 after each document; the vocabulary is then 257"},
 
@@ -262,7 +264,7 @@ std::vector<Flag> make_table() {
        {.choices = {"compute", "transfers", "steps"}}},
       {"format", kOutput, kShows, output<&O::format>, "form of the result",
        {.choices = {"text", "csv", "json"}, .later_choices = {"svg", "html"},
-       .default_text = "text; schedule: csv where standard output is no terminal"}},
+       .default_text = "text on a terminal, else json; schedule: else csv"}},
       {"events", kOutput, verbs(Verb::Simulate), output<&O::events>,
        "list every event in the JSON"},
       {"output", kOutput, kShows | verbs(Verb::Logits, Verb::Sample), output<&O::output>,

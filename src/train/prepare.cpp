@@ -33,13 +33,16 @@ double per_item(double sum, std::int64_t items) {
   return items == 0 ? 0.0 : sum / static_cast<double>(items);
 }
 
-void find_files(const fs::path& directory, const std::string& suffix,
+void find_files(const fs::path& directory, const PrepareOptions& options,
                 std::set<std::string>& files) {
   std::error_code error;
   fs::recursive_directory_iterator entry(directory, error);
   for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
     const std::string path = entry->path().string();
-    if (!entry->is_symlink() && entry->is_regular_file() && path.ends_with(suffix)) {
+    if (entry->is_directory() && entry->path().filename() == options.exclude) {
+      entry.disable_recursion_pending();
+    } else if (!entry->is_symlink() && entry->is_regular_file() &&
+               path.ends_with(options.suffix)) {
       files.insert(path);
     }
   }
@@ -54,7 +57,7 @@ std::set<std::string> list_files(const PrepareOptions& options) {
   std::vector<Violation> violations;
   for (const std::string& input : options.inputs) {
     if (fs::is_directory(input)) {
-      find_files(input, options.suffix, files);
+      find_files(input, options, files);
     } else if (fs::is_regular_file(input)) {
       files.insert(input);
     } else {

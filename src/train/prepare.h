@@ -11,7 +11,8 @@ struct PrepareOptions {
   std::vector<std::string> inputs = {};  // files, or directories that are walked
   std::string output_prefix = {};        // writes PREFIX.bin and PREFIX.idx
   std::string tokenizer = "bytes";
-  std::string suffix = {};  // of files found in directories; empty: all
+  std::string suffix = {};   // of files found in directories; empty: all
+  std::string exclude = {};  // name of directories that are not entered; empty: none
   bool append_eod = false;  // token 256 after each document; the vocabulary then has 257
 };
 

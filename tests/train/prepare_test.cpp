@@ -45,10 +45,13 @@ TEST(Prepare, FilesBecomeDocumentsInTheOrderOfTheirPaths) {
   write_file(directory.path() / "in" / "a.py", "A\xFF");
   write_file(directory.path() / "in" / "notes.txt", "no");
   write_file(directory.path() / "in" / "empty.py", "");
+  testing::fs::create_directories(directory.path() / "in" / "deep" / "skipped");
+  write_file(directory.path() / "in" / "deep" / "skipped" / "d.py", "D");
   testing::fs::create_directory_symlink(directory.path() / "in", directory.path() / "in" / "loop");
   const PrepareStatistics statistics = prepare({.inputs = {directory.file("in")},
                                                 .output_prefix = directory.file("out/text"),
-                                                .suffix = ".py"});
+                                                .suffix = ".py",
+                                                .exclude = "skipped"});
   EXPECT_EQ(statistics.documents, 3);
   EXPECT_EQ(statistics.skipped_empty, 1);
   EXPECT_EQ(statistics.bytes, 5);
