@@ -1,6 +1,7 @@
 // The verbs that need LibTorch.
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
+#include <c10/util/Exception.h>
 
 #include <chrono>
 
@@ -13,6 +14,7 @@
 #include "comm/run_rank.h"
 #include "config/rules.h"
 #include "train/prepare.h"
+#include "train/run_request.h"
 #include "train/sample_run.h"
 #include "train/tokenizer.h"
 #include "train/trainer.h"
@@ -37,27 +39,23 @@ void require_device(const Config& config) {
                             "built for CUDA on a machine that has one"});
 }
 
-// With --load the model is that of the checkpoint.
-Config given_config(const Request& request) {
-  return request.config.train.load.empty() ? request.config
-                                           : with_model_of_checkpoint(request.config);
-}
-
-// The sizes that follow from who has started this process.
-RunFacts with_world_size(const Request& request, RunFacts facts, const Rendezvous& place) {
-  if (place.started_by == StartedBy::None) return facts;
-  facts.world_size = place.world_size;
-  std::vector<Violation> broken = check(request, facts);
+// The config of a run, its files and who has started this process taken into account.
+Config config_of_run(const Request& request, RunFacts facts, const Rendezvous& place) {
+  Request whole = request;
+  whole.config = with_files(request);
+  if (place.started_by != StartedBy::None) facts.world_size = place.world_size;
+  std::vector<Violation> broken = check(whole, facts);
   if (!broken.empty()) throw UserError(std::move(broken));
-  return facts;
+  return resolved(whole.config, facts);
 }
 
 // The ranks of a run: threads of this process, this process as one of those that a launcher has
 // started, or processes that are started here.
 void run_train(const Request& request, const RunFacts& facts) {
   const Rendezvous place = rendezvous_from_environment();
-  const Config config = resolved(given_config(request), with_world_size(request, facts, place));
+  const Config config = config_of_run(request, facts, place);
   require_device(config);
+  require_writable_outputs(config.train);
   const RunPlan plan = make_run_plan(config);
   const int num_ranks = plan.mesh.world_size();
   at::set_num_threads(config.launch.threads_per_rank);
@@ -88,16 +86,28 @@ void run_data(const Request& request, const RunFacts& /*facts*/) {
 }
 
 void run_sample(const Request& request, const RunFacts& /*facts*/) {
-  const Config config = with_model_of_checkpoint(request.config);
+  const Config config = with_files(request);
   require_device(config);
   at::set_num_threads(config.launch.threads_per_rank);
   print_result(printable(config.sample.prompt + sample_from_checkpoint(config)) + "\n");
 }
 
+// LibTorch's errors carry a trace of its own stack, which tells a user nothing.
+template <VerbFunction run>
+void without_trace(const Request& request, const RunFacts& facts) {
+  try {
+    run(request, facts);
+  } catch (const c10::Error& error) {
+    throw RuntimeFault(error.what_without_backtrace());
+  }
+}
+
 }  // namespace
 
 std::vector<VerbEntry> training_verbs() {
-  return {{Verb::Train, run_train}, {Verb::Data, run_data}, {Verb::Sample, run_sample}};
+  return {{Verb::Train, without_trace<run_train>},
+          {Verb::Data, without_trace<run_data>},
+          {Verb::Sample, without_trace<run_sample>}};
 }
 
 }  // namespace weft

@@ -17,7 +17,7 @@ constexpr int kMaxRanks = 1 << 20;
 // Reads variables and collects what is wrong with them.
 class Reader {
  public:
-  explicit Reader(const Environment& environment) : environment_(environment) {}
+  explicit Reader(const GetVariable& environment) : environment_(environment) {}
 
   bool has(const char* name) const {
     const char* value = environment_(name);
@@ -53,7 +53,7 @@ class Reader {
   }
 
  private:
-  const Environment& environment_;
+  const GetVariable& environment_;
   std::vector<Violation> violations_;
 };
 
@@ -137,7 +137,7 @@ void read_srun(Reader& reader, Rendezvous& place) {
 
 }  // namespace
 
-Rendezvous rendezvous_from_environment(const Environment& environment) {
+Rendezvous rendezvous_from_environment(const GetVariable& environment) {
   Reader reader(environment);
   Rendezvous place;
   if (reader.has(kLauncherVariable) || reader.has("TORCHELASTIC_RUN_ID") ||

@@ -23,12 +23,12 @@ struct Rendezvous {
 };
 
 // Value of an environment variable, null if it is not set.
-using Environment = std::function<const char*(const char* name)>;
+using GetVariable = std::function<const char*(const char* name)>;
 
 // Reads the environment of `weft`'s own launcher, torchrun (also RANK and WORLD_SIZE by hand),
 // mpirun (Open MPI, or any that speaks PMI) or srun, in this order; a single rank if it finds none.
 // Throws UserError listing every variable that is malformed or missing.
-Rendezvous rendezvous_from_environment(const Environment& environment);
+Rendezvous rendezvous_from_environment(const GetVariable& environment);
 Rendezvous rendezvous_from_environment();  // of this process
 
 // "torchrun", "mpirun", ..., for messages.

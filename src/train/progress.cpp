@@ -21,12 +21,12 @@ std::string format_duration(double seconds) {
 std::string format_progress(const ProgressPoint& point) {
   const auto width = static_cast<int>(std::to_string(point.num_steps).size());
   char text[160];
-  std::snprintf(text, sizeof text, "step %*lld/%lld  loss %.4f  %.0f tokens/s  ", width,
+  std::snprintf(text, sizeof text, "step %*lld/%lld  loss %.4f  %.0f tokens/s", width,
                 static_cast<long long>(point.step), static_cast<long long>(point.num_steps),
                 point.loss, point.tokens_per_second);
-  return text + (point.step == point.num_steps
-                     ? std::string("done")
-                     : format_duration(point.remaining_seconds) + " left");
+  if (point.step == point.num_steps) return std::string(text) + "  done";
+  if (!point.remaining_seconds) return text;
+  return std::string(text) + "  " + format_duration(*point.remaining_seconds) + " left";
 }
 
 Progress::Progress(std::ostream& out, bool terminal, std::int64_t first_step,
@@ -37,9 +37,10 @@ Progress::Progress(std::ostream& out, bool terminal, std::int64_t first_step,
       first_step_(first_step),
       interval_(interval) {}
 
-double Progress::remaining_seconds(std::int64_t step, Clock::time_point now) {
+std::optional<double> Progress::remaining_seconds(std::int64_t step,
+                                                  Clock::time_point now) const {
   const std::int64_t measured = step - first_step_ - 1;
-  if (measured <= 0) return 0;
+  if (measured <= 0) return std::nullopt;
   const double elapsed = std::chrono::duration<double>(now - first_end_).count();
   return elapsed / static_cast<double>(measured) * static_cast<double>(num_steps_ - step);
 }

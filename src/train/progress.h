@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <ostream>
 #include <string>
 
@@ -13,7 +14,7 @@ struct ProgressPoint {
   std::int64_t num_steps = 0;
   double loss = 0;
   double tokens_per_second = 0;
-  double remaining_seconds = 0;
+  std::optional<double> remaining_seconds;  // not known after the first step
 };
 
 // `step  120/400  loss 2.3145  1980 tokens/s  3 min 12 s left`.
@@ -40,7 +41,7 @@ class Progress {
   void finish();
 
  private:
-  double remaining_seconds(std::int64_t step, Clock::time_point now);
+  std::optional<double> remaining_seconds(std::int64_t step, Clock::time_point now) const;
 
   std::ostream& out_;
   bool terminal_;

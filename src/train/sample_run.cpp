@@ -3,13 +3,10 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/tensor.h>
 
-#include <map>
 #include <vector>
 
-#include "base/error.h"
 #include "comm/local.h"
 #include "config/derive.h"
-#include "config/model_flags.h"
 #include "train/checkpoint.h"
 #include "train/engine.h"
 #include "train/sample.h"
@@ -30,29 +27,6 @@ std::vector<float> last_logits(Engine& engine, const std::vector<std::int64_t>& 
 }
 
 }  // namespace
-
-Config with_model_of_checkpoint(const Config& given) {
-  const std::string& directory = given.train.load;
-  const std::map<std::string, std::string> saved =
-      read_manifest(find_iteration(directory)).state.config;
-  const std::map<std::string, std::string> asked = model_flags(given);
-  const std::map<std::string, std::string> defaults = model_flags(Config{});
-  std::vector<Violation> violations;
-  for (const auto& [flag, value] : asked) {
-    const auto is = saved.find(flag);
-    const auto default_value = defaults.find(flag);
-    const bool is_given = default_value == defaults.end() || default_value->second != value;
-    if (!is_given || (is != saved.end() && is->second == value)) continue;
-    violations.push_back({"checkpoint-model", "--" + flag + " " + value,
-                          "the checkpoint in " + directory + " was trained with " +
-                              (is == saved.end() ? "none" : is->second) + "; leave the flag out"});
-  }
-  Config config = given;
-  const std::vector<Violation> refused = set_model_flags(saved, directory, config);
-  violations.insert(violations.end(), refused.begin(), refused.end());
-  if (!violations.empty()) throw UserError(std::move(violations));
-  return config;
-}
 
 std::string sample_from_checkpoint(const Config& given) {
   Config config = given;

@@ -7,11 +7,8 @@
 
 namespace weft {
 
-// `given` with the model that --load was trained as. Throws UserError for a checkpoint that is not
-// there or damaged, and for model flags of `given` that say otherwise.
-Config with_model_of_checkpoint(const Config& given);
-
-// The prompt's continuation, its bytes as they are. `config` as with_model_of_checkpoint makes it.
+// The prompt's continuation, its bytes as they are. `config` as with_files makes it; its model is
+// that of --load.
 std::string sample_from_checkpoint(const Config& config);
 
 }  // namespace weft

@@ -29,7 +29,9 @@ constexpr double kNanosecondsPerMs = 1e6;
 // One rank's recording as events that name their steps.
 RankTimeline to_timeline(const Recording& recording, const std::vector<Step>& steps, Rank rank,
                          Rank pp_rank) {
-  RankTimeline timeline{.rank = rank, .pp_rank = pp_rank};
+  RankTimeline timeline;
+  timeline.rank = rank;
+  timeline.pp_rank = pp_rank;
   for (const RecordedEvent& event : recording.events) {
     const Step& step = steps.at(static_cast<std::size_t>(event.step));
     Event out{Lane::Compute, step, static_cast<double>(event.start_ns) / kNanosecondsPerMs,

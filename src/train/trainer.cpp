@@ -1,5 +1,7 @@
 #include "train/trainer.h"
 
+#include <c10/util/Exception.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,8 +11,8 @@
 #include <thread>
 #include <utility>
 
+#include "base/error.h"
 #include "base/files.h"
-#include "base/numbers.h"
 #include "comm/current_action.h"
 #include "config/model_flags.h"
 #include "simulate/simulate.h"
@@ -85,6 +87,11 @@ class Trainer {
     state_.seed = config_.train.seed;
     state_.config = model_flags(config_);
     if (is_first_) open_outputs();
+    if (is_first_ && state_.step >= config_.train.train_iters) {
+      progress_->message("nothing to do: " + config_.train.load + " is at step " +
+                         std::to_string(state_.step) + " and --train-iters is " +
+                         std::to_string(config_.train.train_iters));
+    }
     while (state_.step < config_.train.train_iters) {
       run_step();
       if (due(config_.train.eval_interval)) evaluate();
@@ -205,8 +212,8 @@ class Trainer {
       loss += engine_.evaluate(read(*validation_, i * shape_.global_batch_size())).loss;
     }
     if (!is_first_) return;
-    progress_->message("validation loss after step " + std::to_string(state_.step) + ": " +
-                       print_double(loss / config_.train.eval_iters));
+    progress_->message(fmt::format("validation loss after step {}: {:.4f}", state_.step,
+                                   loss / config_.train.eval_iters));
   }
 
   void finish() {
@@ -265,7 +272,12 @@ class Trainer {
 }  // namespace
 
 TrainResult train(const Config& config, const RunPlan& plan, Communicator& communicator) {
-  return Trainer(config, plan, communicator).run();
+  try {
+    return Trainer(config, plan, communicator).run();
+  } catch (const c10::Error& error) {
+    // A trace of LibTorch's own stack tells a user nothing.
+    throw RuntimeFault(error.what_without_backtrace());
+  }
 }
 
 }  // namespace weft

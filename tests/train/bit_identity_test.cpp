@@ -1,5 +1,6 @@
 // No schedule changes a bit: runs that share model, data, M, expert and data parallel size print the
-// same loss and digests, with ranks as threads and random delays on every wire.
+// same loss and digests, with ranks as threads and random delays on every wire. Five layers lie
+// unevenly on every cut: over 2, 4 and 8 stages, some of them empty.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -41,7 +42,6 @@ std::vector<Way> all_ways() {
 struct Point {
   int micro_batches;
   int ep;
-  std::string layout;  // empty: uniform
 };
 
 class BitIdentity : public testing::TestWithParam<Point> {};
@@ -75,14 +75,15 @@ TEST_P(BitIdentity, EveryScheduleGivesTheSameBits) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Matrix, BitIdentity,
-    testing::Values(Point{1, 1, ""}, Point{2, 1, ""}, Point{3, 1, ""}, Point{5, 1, ""},
-                    Point{8, 1, ""}, Point{1, 2, ""}, Point{2, 2, ""}, Point{3, 2, ""},
-                    Point{5, 2, ""}, Point{8, 2, ""}),
-    [](const testing::TestParamInfo<Point>& info) {
-      return "M" + std::to_string(info.param.micro_batches) + "Ep" + std::to_string(info.param.ep);
-    });
+std::string name_of_point(const testing::TestParamInfo<Point>& info) {
+  return "M" + std::to_string(info.param.micro_batches) + "Ep" + std::to_string(info.param.ep);
+}
+
+INSTANTIATE_TEST_SUITE_P(Matrix, BitIdentity,
+                         testing::Values(Point{1, 1}, Point{2, 1}, Point{3, 1}, Point{5, 1},
+                                         Point{8, 1}, Point{1, 2}, Point{2, 2}, Point{3, 2},
+                                         Point{5, 2}, Point{8, 2}),
+                         name_of_point);
 
 }  // namespace
 }  // namespace weft

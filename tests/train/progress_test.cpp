@@ -34,7 +34,7 @@ TEST(Progress, OffATerminalALineNowAndThen) {
   progress.update(4, 2, 1, start + seconds(113));
   progress.finish();
   EXPECT_EQ(out.str(),
-            "step 1/4  loss 5.0000  1 tokens/s  0 s left\n"
+            "step 1/4  loss 5.0000  1 tokens/s\n"
             "step 3/4  loss 3.0000  1 tokens/s  6 s left\n"
             "step 4/4  loss 2.0000  1 tokens/s  done\n");
 }
@@ -48,7 +48,7 @@ TEST(Progress, OnATerminalOneLineIsRewritten) {
   progress.update(8, 4, 1, start);
   progress.finish();
   EXPECT_EQ(out.str(),
-            "\r\033[Kstep 7/8  loss 5.0000  1 tokens/s  0 s left"
+            "\r\033[Kstep 7/8  loss 5.0000  1 tokens/s"
             "\r\033[Ksaved\n"
             "\r\033[Kstep 8/8  loss 4.0000  1 tokens/s  done\n");
 }
