@@ -1,7 +1,6 @@
 // One rank of bench/overlap: trains as `weft train` with the same flags would, and prints on rank 0
 // what the steps took and what was predicted, as JSON. With --bound all-to-alls are local copies.
 #include <ATen/Parallel.h>
-
 #include <sys/resource.h>
 
 #include <chrono>
@@ -62,11 +61,10 @@ json to_json(const weft::TrainResult& result, const CpuTimes& before, const CpuT
           {"transport_cpu_ms", per_step(process - compute)}};
 }
 
-weft::Config read_config(const std::vector<std::string>& arguments,
-                         const weft::Rendezvous& place) {
+weft::Config read_config(const std::vector<std::string>& arguments, const weft::Rendezvous& place) {
   std::vector<weft::Violation> violations;
-  const weft::Request request = weft::read_request(weft::Verb::Train, arguments,
-                                                   weft::process_environment(), violations);
+  const weft::Request request =
+      weft::read_request(weft::Verb::Train, arguments, weft::process_environment(), violations);
   weft::RunFacts facts;
   if (place.started_by != weft::StartedBy::None) facts.world_size = place.world_size;
   const std::vector<weft::Violation> broken = weft::check(request, facts);

@@ -50,7 +50,7 @@ std::string found(std::string_view flag, const std::string& path) {
 
 // Write-and-rename is for regular files and for new ones.
 bool is_replaceable(const std::string& path) {
-  struct stat status {};
+  struct stat status{};
   if (::lstat(path.c_str(), &status) != 0) return true;
   return S_ISREG(status.st_mode);
 }
@@ -60,7 +60,7 @@ bool is_replaceable(const std::string& path) {
 std::string read_file(const std::string& path, std::string_view flag) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.value() < 0) throw_open_error("file-not-readable", flag, path);
-  struct stat status {};
+  struct stat status{};
   if (::fstat(file.value(), &status) == 0 && S_ISDIR(status.st_mode)) {
     throw UserError(
         Violation{"file-not-readable", found(flag, path), "is a directory, a file is needed"});

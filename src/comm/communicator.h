@@ -69,8 +69,4 @@ class Communicator {
 
 using CommunicatorPtr = std::shared_ptr<Communicator>;
 
-// Sums `tensor` over the group in place, in the order of the members wherever an element lies, so
-// that the bits do not depend on the tensor's layout. Two exchanges of tensor bytes * (n-1)/n each.
-void all_reduce_in_rank_order(Group& group, at::Tensor tensor);
-
 }  // namespace weft

@@ -117,7 +117,7 @@ struct DataConfig {
   std::string output_prefix;
   std::string tokenizer_type = "bytes";
   std::string suffix;       // of files in a folder; empty: all
-  std::string exclude;  // name of folders that are passed over
+  std::string exclude;      // name of folders that are passed over
   bool append_eod = false;  // token 256 after each document
 };
 

@@ -33,7 +33,7 @@ using Field = std::variant<NoField, FieldOf<bool>, FieldOf<int>, FieldOf<std::op
 
 template <auto Part, auto Member>
 constexpr auto field() {
-  return +[](Config & config) -> auto& { return config.*Part.*Member; };
+  return +[](Config& config) -> auto& { return config.*Part.*Member; };
 }
 
 enum class FlagStatus {

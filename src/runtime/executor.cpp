@@ -24,11 +24,16 @@ struct HandOverKey {
 
 HandOverKey hand_over_key(const Wire& wire) {
   switch (wire.kind) {
-    case WireKind::SendForward: return {wire.stage.value, Direction::Forward, true};
-    case WireKind::RecvForward: return {wire.stage.value - 1, Direction::Forward, false};
-    case WireKind::SendBackward: return {wire.stage.value - 1, Direction::Backward, true};
-    case WireKind::RecvBackward: return {wire.stage.value, Direction::Backward, false};
-    default: throw InternalError("not a hand-over: " + print(Step(StartWire{wire})));
+    case WireKind::SendForward:
+      return {wire.stage.value, Direction::Forward, true};
+    case WireKind::RecvForward:
+      return {wire.stage.value - 1, Direction::Forward, false};
+    case WireKind::SendBackward:
+      return {wire.stage.value - 1, Direction::Backward, true};
+    case WireKind::RecvBackward:
+      return {wire.stage.value, Direction::Backward, false};
+    default:
+      throw InternalError("not a hand-over: " + print(Step(StartWire{wire})));
   }
 }
 

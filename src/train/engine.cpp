@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/error.h"
+#include "comm/ordered_sum.h"
 #include "train/gather.h"
-#include "train/gradient_reduction.h"
 #include "train/wire_values.h"
 
 namespace weft {
@@ -108,7 +108,7 @@ WorkPtr Engine::reduce_gradients(Stage stage) {
     if (parameter.stage != stage) continue;
     (parameter.expert ? experts : dense).push_back(parameter.grad);
   }
-  return reduce_in_rank_order({{groups_.dp, dense}, {groups_.edp, experts}});
+  return sum_in_rank_order({{groups_.dp, dense}, {groups_.edp, experts}});
 }
 
 void Engine::sum_tied_gradients() {
@@ -123,7 +123,7 @@ void Engine::sum_tied_gradients() {
     embedding->grad.add_(head->grad);
     head->grad.copy_(embedding->grad);
   } else if (groups_.tie != nullptr && plan_.tied_embeddings) {
-    reduce_in_rank_order({{groups_.tie, {(embedding != nullptr ? embedding : head)->grad}}})->wait();
+    sum_in_rank_order({{groups_.tie, {(embedding != nullptr ? embedding : head)->grad}}})->wait();
   }
 }
 

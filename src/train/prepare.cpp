@@ -41,8 +41,7 @@ void find_files(const fs::path& directory, const PrepareOptions& options,
     const std::string path = entry->path().string();
     if (entry->is_directory() && entry->path().filename() == options.exclude) {
       entry.disable_recursion_pending();
-    } else if (!entry->is_symlink() && entry->is_regular_file() &&
-               path.ends_with(options.suffix)) {
+    } else if (!entry->is_symlink() && entry->is_regular_file() && path.ends_with(options.suffix)) {
       files.insert(path);
     }
   }

@@ -13,7 +13,7 @@ struct PrepareOptions {
   std::string tokenizer = "bytes";
   std::string suffix = {};   // of files found in directories; empty: all
   std::string exclude = {};  // name of directories that are not entered; empty: none
-  bool append_eod = false;  // token 256 after each document; the vocabulary then has 257
+  bool append_eod = false;   // token 256 after each document; the vocabulary then has 257
 };
 
 struct PrepareStatistics {

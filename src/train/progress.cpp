@@ -37,8 +37,7 @@ Progress::Progress(std::ostream& out, bool terminal, std::int64_t first_step,
       first_step_(first_step),
       interval_(interval) {}
 
-std::optional<double> Progress::remaining_seconds(std::int64_t step,
-                                                  Clock::time_point now) const {
+std::optional<double> Progress::remaining_seconds(std::int64_t step, Clock::time_point now) const {
   const std::int64_t measured = step - first_step_ - 1;
   if (measured <= 0) return std::nullopt;
   const double elapsed = std::chrono::duration<double>(now - first_end_).count();

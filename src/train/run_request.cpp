@@ -17,8 +17,8 @@
 namespace weft {
 namespace {
 
-constexpr std::array<std::string_view, 3> kNoParameter = {
-    "seq-length", "moe-aux-loss-coeff", "moe-z-loss-coeff"};
+constexpr std::array<std::string_view, 3> kNoParameter = {"seq-length", "moe-aux-loss-coeff",
+                                                          "moe-z-loss-coeff"};
 
 bool changes_parameters(std::string_view flag) {
   for (const std::string_view name : kNoParameter) {

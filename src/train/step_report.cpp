@@ -34,8 +34,11 @@ RankTimeline to_timeline(const Recording& recording, const std::vector<Step>& st
   timeline.pp_rank = pp_rank;
   for (const RecordedEvent& event : recording.events) {
     const Step& step = steps.at(static_cast<std::size_t>(event.step));
-    Event out{Lane::Compute, step, static_cast<double>(event.start_ns) / kNanosecondsPerMs,
-              static_cast<double>(event.end_ns) / kNanosecondsPerMs, {}};
+    Event out{Lane::Compute,
+              step,
+              static_cast<double>(event.start_ns) / kNanosecondsPerMs,
+              static_cast<double>(event.end_ns) / kNanosecondsPerMs,
+              {}};
     if (event.kind == RecordedEvent::Kind::Wire) {
       const Wire& wire = std::get<WaitWire>(step).wire;
       out.lane = lane_of(wire.kind);
@@ -59,9 +62,9 @@ Timeline gather_timeline(Group& world, const RunPlan& plan, const Recording& rec
   std::vector<RankTimeline> ranks;
   for (int rank = 0; rank < world.size(); ++rank) {
     const Coordinates at = coordinates_of(plan.mesh, Rank(rank));
-    ranks.push_back(to_timeline({values_of<RecordedEvent>(events[rank]),
-                                 values_of<RecordedMemory>(memory[rank])},
-                                plan.steps.ranks[at.pp].steps, Rank(rank), Rank(at.pp)));
+    ranks.push_back(to_timeline(
+        {values_of<RecordedEvent>(events[rank]), values_of<RecordedMemory>(memory[rank])},
+        plan.steps.ranks[at.pp].steps, Rank(rank), Rank(at.pp)));
   }
   Timeline timeline = merge_timelines(std::move(ranks), plan.mesh);
   for (RankTimeline& rank : timeline.ranks) {
@@ -95,7 +98,8 @@ std::string print_step_table(const std::vector<StepTimes>& measured, const StepT
     table += fmt::format("{:<34}{:>12}{:>12}\n", name, print(of(measured)), print(of({predicted})));
   };
   const auto times = [&](const char* name, double StepTimes::* field) {
-    row(name,
+    row(
+        name,
         [field](const std::vector<StepTimes>& steps) {
           std::vector<double> values;
           for (const StepTimes& step : steps) values.push_back(step.*field);
@@ -104,7 +108,8 @@ std::string print_step_table(const std::vector<StepTimes>& measured, const StepT
         milliseconds);
   };
   const auto shares = [&](const char* name, std::optional<double> StepTimes::* field) {
-    row(name,
+    row(
+        name,
         [field](const std::vector<StepTimes>& steps) -> std::optional<double> {
           std::vector<double> values;
           for (const StepTimes& step : steps) {
@@ -124,8 +129,9 @@ std::string print_step_table(const std::vector<StepTimes>& measured, const StepT
   shares("  hidden in steady", &StepTimes::all_to_all_hidden_steady);
   shares("  hidden outside", &StepTimes::all_to_all_hidden_outside);
   if (crowded) {
-    table += "More ranks than cores: a wait includes the time in which another rank computes on the "
-             "same core.\n";
+    table +=
+        "More ranks than cores: a wait includes the time in which another rank computes on the "
+        "same core.\n";
   }
   return table;
 }

@@ -115,9 +115,8 @@ class Trainer {
   StepInput read(const Rows& rows, std::int64_t first_row) const {
     StepInput input;
     for (std::int64_t m = 0; m < shape_.num_micro_batches; ++m) {
-      input.micro_batches.push_back(
-          read_rows(rows, shape_.row_of(first_row, m, engine_.coordinates().dp),
-                    shape_.micro_batch_size));
+      input.micro_batches.push_back(read_rows(
+          rows, shape_.row_of(first_row, m, engine_.coordinates().dp), shape_.micro_batch_size));
     }
     input.valid_labels = count_valid_labels(rows, first_row, shape_.global_batch_size());
     return input;
@@ -126,8 +125,7 @@ class Trainer {
   void run_step() {
     const double start_ms = now_ms();
     set_current_action("reading step " + std::to_string(state_.step + 1));
-    const StepRecord record =
-        engine_.forward_backward(read(*rows_, state_.consumed_rows));
+    const StepRecord record = engine_.forward_backward(read(*rows_, state_.consumed_rows));
     StepMetrics metrics;
     if (config_.train.log_digests) {
       metrics.gradient_digest = gradient_digest(engine_.parameters(), world());
@@ -238,7 +236,8 @@ class Trainer {
     if (!json) {
       write_file(html ? path : path + ".html", print_html(last_timeline_, title()), "--timeline");
     }
-    if (!html) write_file(json ? path : path + ".json", print_perfetto(last_timeline_), "--timeline");
+    if (!html)
+      write_file(json ? path : path + ".json", print_perfetto(last_timeline_), "--timeline");
   }
 
   std::string title() const {
@@ -246,8 +245,8 @@ class Trainer {
     std::string text = "Step " + std::to_string(state_.step) + ": " + schedule.schedules_method;
     if (schedule.moe_fb_overlap) text += ", --moe-fb-overlap";
     if (schedule.dualpipev_dw_detach) text += ", --dualpipev-dw-detach";
-    return text + ", P = " + std::to_string(plan_.mesh.pp_size) + ", M = " +
-           std::to_string(plan_.sizes.num_micro_batches);
+    return text + ", P = " + std::to_string(plan_.mesh.pp_size) +
+           ", M = " + std::to_string(plan_.sizes.num_micro_batches);
   }
 
   const Config& config_;

@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "comm/ordered_sum.h"
+
 namespace weft {
 namespace {
 
@@ -138,14 +140,13 @@ void check_rank_ordered_sum(Communicator& communicator, std::uint64_t seed) {
       for (int rank = 1; rank < world->size(); ++rank) expected = expected + terms[rank];
 
       const at::Tensor whole = terms[world->rank()].clone();
-      all_reduce_in_rank_order(*world, whole);
+      sum_in_rank_order({{world, {whole}}})->wait();
       expect(at::equal(whole, expected), "rank-ordered sum");
       // The same elements cut in two: each element keeps its bits.
       const std::int64_t cut = numel / 3;
       at::Tensor front = terms[world->rank()].narrow(0, 0, cut).clone();
       at::Tensor back = terms[world->rank()].narrow(0, cut, numel - cut).clone();
-      all_reduce_in_rank_order(*world, front);
-      all_reduce_in_rank_order(*world, back);
+      sum_in_rank_order({{world, {front}}, {world, {back}}})->wait();
       expect(at::equal(at::cat({front, back}), expected),
              "rank-ordered sum of a tensor cut in two");
     }

@@ -12,7 +12,7 @@ namespace weft {
 // int64, sizes drawn from `seed`, zero rows and silent ranks included.
 void check_exchanges(Communicator& communicator, std::uint64_t seed);
 
-// all_reduce_in_rank_order against the sum written out, bit by bit, for odd sizes.
+// sum_in_rank_order against the sum written out, bit by bit, for odd sizes.
 void check_rank_ordered_sum(Communicator& communicator, std::uint64_t seed);
 
 }  // namespace weft

@@ -1,7 +1,6 @@
 #include "support/tiny_run.h"
 
 #include <ATen/ATen.h>
-
 #include <unistd.h>
 
 #include <bit>

@@ -10,7 +10,8 @@
 
 namespace weft {
 
-// A model small enough for hundreds of runs: hidden 16, sequence 8, vocabulary 32, 4 experts, top-2.
+// A model small enough for hundreds of runs: hidden 16, sequence 8, vocabulary 32, 4 experts,
+// top-2.
 Config tiny_config(int num_layers);
 
 // Random tokens [rows, S] in a safetensors file that is removed with the object; some labels are
@@ -28,8 +29,7 @@ class TinyTokens {
 };
 
 // Trains on `world_size` threads and returns what rank 0 has.
-TrainResult run_threads(const Config& config, int world_size,
-                        const LocalOptions& options = {});
+TrainResult run_threads(const Config& config, int world_size, const LocalOptions& options = {});
 
 // `loss gradient_digest parameter_digest` of every step, the bits of the loss in hex.
 std::string fingerprint(const std::vector<StepMetrics>& steps);

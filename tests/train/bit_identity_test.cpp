@@ -1,5 +1,5 @@
-// No schedule changes a bit: runs that share model, data, M, expert and data parallel size print the
-// same loss and digests, with ranks as threads and random delays on every wire. Five layers lie
+// No schedule changes a bit: runs that share model, data, M, expert and data parallel size print
+// the same loss and digests, with ranks as threads and random delays on every wire. Five layers lie
 // unevenly on every cut: over 2, 4 and 8 stages, some of them empty.
 #include <gtest/gtest.h>
 

@@ -30,7 +30,8 @@ namespace fs = testing::fs;
 
 // Three tensors and their optimizer in one process.
 struct TinyModel {
-  explicit TinyModel(at::ScalarType type = at::kFloat) : store(make_store(type)), optimizer(store, {}) {}
+  explicit TinyModel(at::ScalarType type = at::kFloat)
+      : store(make_store(type)), optimizer(store, {}) {}
 
   static ParameterStore make_store(at::ScalarType type) {
     ParameterStore made;

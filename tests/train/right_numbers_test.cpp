@@ -134,21 +134,22 @@ TEST_P(RightNumbers, AgreeWithThePlainModel) {
 
 INSTANTIATE_TEST_SUITE_P(
     Schedules, RightNumbers,
-    ::testing::Values(
-        Case{"P1", "no-pipeline"}, Case{"P1Overlap", "no-pipeline", 1, 1, 0, true},
-        Case{"P1Ep2", "no-pipeline", 1, 2}, Case{"P1Ep2Overlap", "no-pipeline", 1, 2, 0, true},
-        Case{"P1Dp2", "no-pipeline", 1, 1, 2}, Case{"P1Dp4Ep2", "no-pipeline", 1, 2, 4},
-        Case{"OneFOneB", "1f1b", 2, 1}, Case{"OneFOneBEp2", "1f1b", 2, 2},
-        Case{"OneFOneBUntied", "1f1b", 2, 2, 0, false, false, true},
-        Case{"Interleaved", "interleaved", 2, 2},
-        Case{"InterleavedOverlap", "interleaved", 2, 2, 0, true},
-        Case{"DualPipeV", "dualpipev", 2, 1}, Case{"DualPipeVEp2", "dualpipev", 2, 2},
-        Case{"DualPipeVDetach", "dualpipev", 2, 2, 0, false, true},
-        Case{"DualPipeVOverlap", "dualpipev", 2, 2, 0, true},
-        Case{"DualPipeVBoth", "dualpipev", 2, 2, 0, true, true},
-        Case{"DualPipeVBothUntied", "dualpipev", 2, 2, 0, true, true, true},
-        Case{"NothingToOneRank", "dualpipev", 2, 2, 0, true, true, false, true},
-        Case{"NothingToOneRankP1", "no-pipeline", 1, 2, 0, true, false, false, true}),
+    ::testing::Values(Case{"P1", "no-pipeline"}, Case{"P1Overlap", "no-pipeline", 1, 1, 0, true},
+                      Case{"P1Ep2", "no-pipeline", 1, 2},
+                      Case{"P1Ep2Overlap", "no-pipeline", 1, 2, 0, true},
+                      Case{"P1Dp2", "no-pipeline", 1, 1, 2},
+                      Case{"P1Dp4Ep2", "no-pipeline", 1, 2, 4}, Case{"OneFOneB", "1f1b", 2, 1},
+                      Case{"OneFOneBEp2", "1f1b", 2, 2},
+                      Case{"OneFOneBUntied", "1f1b", 2, 2, 0, false, false, true},
+                      Case{"Interleaved", "interleaved", 2, 2},
+                      Case{"InterleavedOverlap", "interleaved", 2, 2, 0, true},
+                      Case{"DualPipeV", "dualpipev", 2, 1}, Case{"DualPipeVEp2", "dualpipev", 2, 2},
+                      Case{"DualPipeVDetach", "dualpipev", 2, 2, 0, false, true},
+                      Case{"DualPipeVOverlap", "dualpipev", 2, 2, 0, true},
+                      Case{"DualPipeVBoth", "dualpipev", 2, 2, 0, true, true},
+                      Case{"DualPipeVBothUntied", "dualpipev", 2, 2, 0, true, true, true},
+                      Case{"NothingToOneRank", "dualpipev", 2, 2, 0, true, true, false, true},
+                      Case{"NothingToOneRankP1", "no-pipeline", 1, 2, 0, true, false, false, true}),
     name_of);
 
 }  // namespace

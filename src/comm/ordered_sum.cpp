@@ -1,4 +1,4 @@
-#include "train/gradient_reduction.h"
+#include "comm/ordered_sum.h"
 
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty_like.h>
@@ -9,14 +9,17 @@
 namespace weft {
 namespace {
 
-// The tensors of a bucket end to end, padded to a multiple of the group's size: [n, slice].
-at::Tensor flatten(const std::vector<at::Tensor>& tensors, std::int64_t group_size) {
-  std::vector<at::Tensor> flat;
+std::int64_t count_elements(const std::vector<at::Tensor>& tensors) {
   std::int64_t numel = 0;
-  for (const at::Tensor& tensor : tensors) {
-    flat.push_back(tensor.reshape({-1}));
-    numel += tensor.numel();
-  }
+  for (const at::Tensor& tensor : tensors) numel += tensor.numel();
+  return numel;
+}
+
+// The tensors of a bucket end to end, padded to a multiple of the group's size: [n, slice].
+at::Tensor flatten(const std::vector<at::Tensor>& tensors, std::int64_t numel,
+                   std::int64_t group_size) {
+  std::vector<at::Tensor> flat;
+  for (const at::Tensor& tensor : tensors) flat.push_back(tensor.reshape({-1}));
   const std::int64_t padding = (group_size - numel % group_size) % group_size;
   if (padding > 0) flat.push_back(at::zeros({padding}, tensors.front().options()));
   return at::cat(flat).view({group_size, -1});
@@ -32,13 +35,14 @@ void unflatten(const at::Tensor& flat, const std::vector<at::Tensor>& tensors) {
 }
 
 // Every rank sums one slice of each bucket (the all-to-all starts at once), then shares it.
-class Reduction : public Work {
+class OrderedSum : public Work {
  public:
-  explicit Reduction(std::vector<ReductionBucket> buckets) {
+  explicit OrderedSum(std::vector<SumBucket> buckets) {
     for (auto& [group, tensors] : buckets) {
-      if (group == nullptr || group->size() == 1 || tensors.empty()) continue;
+      const std::int64_t numel = count_elements(tensors);
+      if (group == nullptr || group->size() == 1 || numel == 0) continue;
       Part part{group, std::move(tensors), {}, {}, {}};
-      part.source = flatten(part.tensors, group->size());
+      part.source = flatten(part.tensors, numel, group->size());
       part.arrived = at::empty_like(part.source);
       const std::vector<std::int64_t> one_row_each(group->size(), 1);
       part.work = group->all_to_all(part.arrived, part.source, one_row_each, one_row_each);
@@ -79,8 +83,8 @@ class Reduction : public Work {
 
 }  // namespace
 
-WorkPtr reduce_in_rank_order(std::vector<ReductionBucket> buckets) {
-  return std::make_shared<Reduction>(std::move(buckets));
+WorkPtr sum_in_rank_order(std::vector<SumBucket> buckets) {
+  return std::make_shared<OrderedSum>(std::move(buckets));
 }
 
 }  // namespace weft
