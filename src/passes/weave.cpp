@@ -82,16 +82,24 @@ void find_twins(Compiled& compiled) {
   }
 }
 
-// Wires last `stretch` times what they cost.
-Compiled compile(const WeaveProblem& problem, double stretch = 1) {
+double mean_cost(const std::vector<WeaveTask>& tasks) {
+  double total = 0;
+  for (const WeaveTask& task : tasks) total += task.cost;
+  return tasks.empty() ? 0 : total / static_cast<double>(tasks.size());
+}
+
+// With `doubt` above zero wires last longer: by that share of their cost, since links are slower
+// than thought, and of a mean task, by which the rank at the other end may lag.
+Compiled compile(const WeaveProblem& problem, double doubt = 0) {
   Compiled compiled;
+  const double lag = doubt * mean_cost(problem.tasks);
   compiled.unit = tick_unit(problem);
   const auto ticks = [&](double cost) {
     return static_cast<Ticks>(std::llround(cost / compiled.unit));
   };
   for (const WeaveWire& wire : problem.wires) {
     compiled.wires.push_back(
-        {ticks(wire.cost * stretch), static_cast<std::size_t>(wire.lane), wire.kept});
+        {ticks(wire.cost * (1 + doubt) + lag), static_cast<std::size_t>(wire.lane), wire.kept});
   }
   std::vector<int> starter(problem.wires.size(), -1);
   for (std::size_t i = 0; i < problem.tasks.size(); ++i) {
@@ -307,10 +315,10 @@ Result search(const Compiled& compiled, Result incumbent, std::size_t width) {
   return incumbent;
 }
 
-// Costs are known roughly: of the orders that end equally early under them, a pair takes one that
-// still hides its wires when they last this much longer. A single chain is mostly waited for by the
+// Costs are known roughly: of the orders that end equally early under them, a pair takes the one
+// that still hides its wires under the greatest doubt. A single chain is mostly waited for by the
 // next rank, so it takes the one that sends early.
-constexpr std::array kStretches{1.5, 1.2};
+constexpr std::array kDoubts{1.0, 0.5, 0.2};
 
 bool has_both_directions(const WeaveProblem& problem) {
   const auto has = [&](auto is_kind) {
@@ -345,8 +353,8 @@ std::vector<int> weave(const WeaveProblem& problem) {
   const Compiled compiled = compile(problem);
   const Result best = best_order(compiled);
   if (!has_both_directions(problem)) return best.order;
-  for (double stretch : kStretches) {
-    const Result wary = run_order(compiled, best_order(compile(problem, stretch)).order);
+  for (double doubt : kDoubts) {
+    const Result wary = run_order(compiled, best_order(compile(problem, doubt)).order);
     if (wary.score[0] == best.score[0]) return wary.order;
   }
   return best.order;
