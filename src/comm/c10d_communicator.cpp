@@ -62,8 +62,8 @@ struct Stores {
 // What all groups of the process share. Ends with the last of them.
 class Core {
  public:
-  Core(const Rendezvous& own_place, const C10dOptions& options, const BackendKind& own_kind)
-      : Core(own_place, options, own_kind, Stores(own_place, options.deadline)) {}
+  Core(const Rendezvous& own_place, const C10dOptions& options)
+      : Core(own_place, options, Stores(own_place, options.deadline)) {}
 
   ~Core() {
     try {
@@ -75,16 +75,13 @@ class Core {
 
   const Rendezvous place;
   const std::chrono::milliseconds deadline;
-  const BackendKind kind;
   const StorePtr store;
   const BoardPtr board;
 
  private:
-  Core(const Rendezvous& own_place, const C10dOptions& options, const BackendKind& own_kind,
-       const Stores& stores)
+  Core(const Rendezvous& own_place, const C10dOptions& options, const Stores& stores)
       : place(own_place),
         deadline(options.deadline),
-        kind(own_kind),
         store(stores.own),
         board(std::make_shared<FaultBoard>(Rank(place.rank), stores.own, stores.watched)) {}
 
@@ -108,14 +105,15 @@ using CorePtr = std::shared_ptr<Core>;
 
 class C10dWork : public Work {
  public:
-  C10dWork(CorePtr core, std::string text, C10dWorkPtr work, EndPtr end)
+  C10dWork(CorePtr core, std::string text, C10dWorkPtr work, EndPtr end, bool is_stream_ordered)
       : core_(std::move(core)),
         text_(std::move(text)),
         work_(std::move(work)),
-        end_(std::move(end)) {}
+        end_(std::move(end)),
+        is_stream_ordered_(is_stream_ordered) {}
 
   void wait() override {
-    if (core_->kind.is_stream_ordered) {
+    if (is_stream_ordered_) {
       work_->synchronize();
       return;
     }
@@ -148,6 +146,7 @@ class C10dWork : public Work {
   const std::string text_;  // what, on which group, with whom
   const C10dWorkPtr work_;
   const EndPtr end_;
+  const bool is_stream_ordered_;
 };
 
 // A tensor over the same memory that keeps nothing alive: the backend's threads may drop it later
@@ -160,12 +159,13 @@ at::Tensor borrowed(const at::Tensor& tensor) {
 class C10dGroup : public Group {
  public:
   C10dGroup(CorePtr core, std::string name, std::vector<Rank> members, int member,
-            BackendPtr backend)
+            BackendPtr backend, bool is_stream_ordered)
       : core_(std::move(core)),
         name_(std::move(name)),
         members_(std::move(members)),
         member_(member),
-        backend_(std::move(backend)) {
+        backend_(std::move(backend)),
+        is_stream_ordered_(is_stream_ordered) {
     for (const Rank rank : members_) {
       if (rank != members_[member_]) peers_.push_back(rank);
     }
@@ -231,12 +231,12 @@ class C10dGroup : public Group {
     const auto end = std::make_shared<ExchangeEnd>();
     end->tensors = std::move(tensors);
     const C10dWorkPtr work = start_or_fail(text, start);
-    if (core_->kind.is_stream_ordered) {
+    if (is_stream_ordered_) {
       waiter({-1, 0}).add(work, end);
     } else {
       mark_by_future(core_->board, work, end);
     }
-    return std::make_shared<C10dWork>(core_, text, work, end);
+    return std::make_shared<C10dWork>(core_, text, work, end, is_stream_ordered_);
   }
 
   // A flow is all messages from or to one peer: they end in order, whatever others wait for.
@@ -250,8 +250,8 @@ class C10dGroup : public Group {
     end->tensors = {tensor};
     const C10dWorkPtr work = start_or_fail(text, start);
     const std::pair<int, int> flow = {peer, what.starts_with("send") ? 0 : 1};
-    waiter(core_->kind.is_stream_ordered ? std::pair(-1, 0) : flow).add(work, end);
-    return std::make_shared<C10dWork>(core_, text, work, end);
+    waiter(is_stream_ordered_ ? std::pair(-1, 0) : flow).add(work, end);
+    return std::make_shared<C10dWork>(core_, text, work, end, is_stream_ordered_);
   }
 
   template <class Start>
@@ -267,7 +267,7 @@ class C10dGroup : public Group {
   FlowWaiter& waiter(std::pair<int, int> flow) {
     std::unique_ptr<FlowWaiter>& waiter = waiters_[flow];
     if (!waiter) {
-      waiter = std::make_unique<FlowWaiter>(core_->board, core_->kind.is_stream_ordered);
+      waiter = std::make_unique<FlowWaiter>(core_->board, is_stream_ordered_);
     }
     return *waiter;
   }
@@ -278,12 +278,14 @@ class C10dGroup : public Group {
   const int member_;
   std::vector<Rank> peers_;
   BackendPtr backend_;
+  const bool is_stream_ordered_;
   std::map<std::pair<int, int>, std::unique_ptr<FlowWaiter>> waiters_;
 };
 
 class C10dCommunicator : public Communicator {
  public:
-  explicit C10dCommunicator(CorePtr core) : core_(std::move(core)) {}
+  C10dCommunicator(CorePtr core, BackendKind device, BackendKind host)
+      : core_(std::move(core)), device_(std::move(device)), host_(std::move(host)) {}
 
   Rank rank() const override { return Rank(core_->place.rank); }
   int world_size() const override { return core_->place.world_size; }
@@ -292,15 +294,17 @@ class C10dCommunicator : public Communicator {
     const std::string prefix = "group/" + std::to_string(num_groups_++) + "/" + name;
     const auto own = std::find(members.begin(), members.end(), rank());
     if (own == members.end()) return nullptr;
-    if (members.size() == 1 && !core_->kind.is_stream_ordered) {
+    const BackendKind& kind = name == kWorldGroup ? host_ : device_;
+    if (members.size() == 1 && !kind.is_stream_ordered) {
       return make_group_of_one(name, rank());
     }
     const int member = static_cast<int>(own - members.begin());
     try {
       BackendPtr backend =
-          core_->kind.create(c10::make_intrusive<c10d::PrefixStore>(prefix, core_->store), member,
+          kind.create(c10::make_intrusive<c10d::PrefixStore>(prefix, core_->store), member,
                              static_cast<int>(members.size()));
-      return std::make_shared<C10dGroup>(core_, name, members, member, std::move(backend));
+      return std::make_shared<C10dGroup>(core_, name, members, member, std::move(backend),
+                                         kind.is_stream_ordered);
     } catch (const std::exception& error) {
       const std::string reason = error.what();
       core_->board->fail(exchange_text(rank(), "meeting", name, members) + ": " +
@@ -312,14 +316,16 @@ class C10dCommunicator : public Communicator {
 
  private:
   const CorePtr core_;
+  const BackendKind device_;
+  const BackendKind host_;
   std::size_t num_groups_ = 0;
 };
 
 }  // namespace
 
 CommunicatorPtr make_c10d_communicator(const Rendezvous& place, const C10dOptions& options,
-                                       const BackendKind& kind) {
-  return std::make_shared<C10dCommunicator>(std::make_shared<Core>(place, options, kind));
+                                       const BackendKind& device, const BackendKind& host) {
+  return std::make_shared<C10dCommunicator>(std::make_shared<Core>(place, options), device, host);
 }
 
 }  // namespace weft

@@ -12,6 +12,7 @@ namespace weft {
 
 using BackendPtr = c10::intrusive_ptr<c10d::Backend>;
 
+// How the groups of a communicator move bytes.
 struct BackendKind {
   std::function<BackendPtr(const c10::intrusive_ptr<c10d::Store>& store, int rank, int size)>
       create;
@@ -21,7 +22,11 @@ struct BackendKind {
   bool is_stream_ordered = false;
 };
 
+BackendKind gloo_backend(const Rendezvous& place, const C10dOptions& options);
+
+// `device` for tensors where compute is. The world's group, over which ranks gather names, losses
+// and times, exchanges tensors of the host by `host`.
 CommunicatorPtr make_c10d_communicator(const Rendezvous& place, const C10dOptions& options,
-                                       const BackendKind& kind);
+                                       const BackendKind& device, const BackendKind& host);
 
 }  // namespace weft

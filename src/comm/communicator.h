@@ -54,6 +54,9 @@ class Group {
 
 using GroupPtr = std::shared_ptr<Group>;
 
+// The name of the group whose tensors lie on the host, whatever the device of all others.
+inline constexpr const char* kWorldGroup = "world";
+
 class Communicator {
  public:
   virtual ~Communicator() = default;

@@ -57,7 +57,7 @@ DevicePtr make_device(const std::string& master) {
 
 }  // namespace
 
-CommunicatorPtr make_gloo_communicator(const Rendezvous& place, const C10dOptions& options) {
+BackendKind gloo_backend(const Rendezvous& place, const C10dOptions& options) {
   BackendKind kind;
   const DevicePtr device = make_device(place.master_address);
   kind.create = [device, deadline = options.deadline](const c10::intrusive_ptr<c10d::Store>& store,
@@ -67,7 +67,12 @@ CommunicatorPtr make_gloo_communicator(const Rendezvous& place, const C10dOption
     gloo_options->threads = 2;
     return c10::make_intrusive<c10d::ProcessGroupGloo>(store, rank, size, gloo_options);
   };
-  return make_c10d_communicator(place, options, kind);
+  return kind;
+}
+
+CommunicatorPtr make_gloo_communicator(const Rendezvous& place, const C10dOptions& options) {
+  const BackendKind gloo = gloo_backend(place, options);
+  return make_c10d_communicator(place, options, gloo, gloo);
 }
 
 }  // namespace weft

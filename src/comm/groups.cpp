@@ -43,7 +43,7 @@ Groups create_groups(Communicator& communicator, const Mesh& mesh, const StageMa
   Groups groups;
   std::vector<Rank> everyone;
   for (int rank = 0; rank < mesh.world_size(); ++rank) everyone.emplace_back(rank);
-  groups.world = communicator.new_group("world", everyone);
+  groups.world = communicator.new_group(kWorldGroup, everyone);
   groups.dp = create_partition(communicator, mesh, "dp", dp_group);
   groups.edp = create_partition(communicator, mesh, "edp", edp_group);
   groups.ep = create_partition(communicator, mesh, "ep", ep_group);

@@ -13,7 +13,7 @@ CommunicatorPtr make_nccl_communicator(const Rendezvous& place, const C10dOption
     nccl_options->timeout = deadline;
     return c10::make_intrusive<c10d::ProcessGroupNCCL>(store, rank, size, nccl_options);
   };
-  return make_c10d_communicator(place, options, kind);
+  return make_c10d_communicator(place, options, kind, gloo_backend(place, options));
 }
 
 }  // namespace weft

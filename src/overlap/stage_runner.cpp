@@ -271,7 +271,7 @@ const MicroBatchLosses& StageRunner::Impl::losses(MicroBatch micro_batch) {
     losses.cross_entropy_sum = pending.mapped().cross_entropy_sum.item<double>();
   }
   for (const at::Tensor& loss : pending.mapped().aux_losses) {
-    losses.aux_loss += loss.item<double>();
+    losses.aux_losses.push_back(loss.item<double>());
   }
   return losses;
 }

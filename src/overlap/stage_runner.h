@@ -32,8 +32,8 @@ struct MicroBatchData {
 
 // Sums of one micro-batch; loss in double so that the order of adding is all that could matter.
 struct MicroBatchLosses {
-  double cross_entropy_sum = 0;  // over counted labels, not yet divided
-  double aux_loss = 0;           // coefficients applied, summed over this stage's MoE layers
+  double cross_entropy_sum = 0;    // over counted labels, not yet divided
+  std::vector<double> aux_losses;  // of this stage's MoE layers in order, coefficients applied
 };
 
 // Rows of dimension 0 that go to and come from each member of the expert parallel group.

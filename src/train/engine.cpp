@@ -19,9 +19,10 @@ at::ScalarType compute_type(const std::string& name) {
   return name == "bf16" ? at::kBFloat16 : at::kFloat;
 }
 
-// One micro-batch's share of the losses, as ranks send it to each other.
+// One micro-batch's cross entropy, or one layer's share of the balance loss, as ranks send it to
+// each other.
 struct LossTerm {
-  std::int64_t order = 0;  // (micro-batch, data parallel rank, stage): the order of adding
+  std::int64_t order = 0;  // (micro-batch, data parallel rank, stage)
   double cross_entropy_sum = 0;
   double aux_loss = 0;
 };
@@ -136,7 +137,8 @@ StepLosses Engine::gather_losses(std::int64_t valid_labels) {
       const MicroBatchLosses& losses = runner->losses(MicroBatch(m));
       const std::int64_t order =
           (std::int64_t{m} * plan_.mesh.dp_size + at.dp) * num_stages + stage.value;
-      terms.push_back({order, losses.cross_entropy_sum, losses.aux_loss});
+      terms.push_back({order, losses.cross_entropy_sum, 0});
+      for (const double aux_loss : losses.aux_losses) terms.push_back({order, 0, aux_loss});
     }
   }
   std::vector<LossTerm> all_terms;
@@ -144,8 +146,9 @@ StepLosses Engine::gather_losses(std::int64_t valid_labels) {
     const std::vector<LossTerm> of_rank = values_of<LossTerm>(bytes);
     all_terms.insert(all_terms.end(), of_rank.begin(), of_rank.end());
   }
-  std::sort(all_terms.begin(), all_terms.end(),
-            [](const LossTerm& a, const LossTerm& b) { return a.order < b.order; });
+  // Layer by layer, so that the sum does not depend on the cut into stages.
+  std::stable_sort(all_terms.begin(), all_terms.end(),
+                   [](const LossTerm& a, const LossTerm& b) { return a.order < b.order; });
   StepLosses sum;
   for (const LossTerm& term : all_terms) {
     sum.loss += term.cross_entropy_sum;

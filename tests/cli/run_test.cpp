@@ -209,7 +209,7 @@ TEST(Weft, ArgumentsWithoutSenseNeverCrashIt) {
   std::mt19937 random(seed);
   const std::string folder = testing::TempDir() + "weft_fuzz_" + std::to_string(getpid());
   std::filesystem::create_directories(folder);
-  for (int i = 0; i < 150; ++i) {
+  for (int i = 0; i < 60; ++i) {
     const char* verbs[] = {"schedule", "simulate", "layout", "sample", "data", "nonsense"};
     std::string words = verbs[random() % std::size(verbs)];
     for (unsigned n = random() % 8; n > 0; --n) words += " " + quoted(random_word(random));

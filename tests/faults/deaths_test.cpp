@@ -21,6 +21,7 @@ struct Moment {
   const char* name;
   double share;
 };
+void PrintTo(const Moment& moment, std::ostream* out) { *out << moment.name; }
 
 class Killed : public Workplace, public testing::WithParamInterface<Moment> {
  protected:

@@ -19,10 +19,16 @@ Words mpirun(int ranks) {
   return {WEFT_MPIRUN, "--allow-run-as-root", "--oversubscribe", "-n", std::to_string(ranks)};
 }
 
-class StartedBy : public Workplace, public testing::WithParamInterface<Words (*)(int)> {
+struct Starter {
+  const char* name;
+  Words (*command)(int ranks);
+};
+void PrintTo(const Starter& starter, std::ostream* out) { *out << starter.name; }
+
+class StartedBy : public Workplace, public testing::WithParamInterface<Starter> {
  protected:
   void SetUp() override {
-    ASSERT_NE(GetParam()(1)[0], "") << "it was not found when the build was configured: torchrun "
+    ASSERT_NE(GetParam().command(1)[0], "") << "it was not found when the build was configured: torchrun "
                                        "comes with the LibTorch wheel, mpirun with openmpi-bin";
   }
 };
@@ -31,7 +37,7 @@ TEST_P(StartedBy, TheSameBits) {
   const Words flags = four_ranks(2) + Words{"--train-iters=2", "--metrics"};
   const Ending local = run_to_end(train(flags + Words{path("local")}));
   ASSERT_EQ(local.exit_code, 0) << local.err;
-  const Ending started = run_to_end(GetParam()(4) + train(flags + Words{path("started")}));
+  const Ending started = run_to_end(GetParam().command(4) + train(flags + Words{path("started")}));
   EXPECT_EQ(started.exit_code, 0) << started.err;
   EXPECT_THAT(read_metrics(path("local")), SizeIs(2));
   EXPECT_EQ(read_metrics(path("started")), read_metrics(path("local")));
@@ -46,7 +52,7 @@ TEST_P(StartedBy, ADeathEndsAllWithALineFromEachThatIsLeft) {
                        "--train-iters=100000",
                        "--metrics",
                        path("m")};
-  WeftProcess run(GetParam()(3) + train(flags));
+  WeftProcess run(GetParam().command(3) + train(flags));
   const auto ranks = run.ranks(3);
   ASSERT_THAT(ranks, SizeIs(3));
   wait_for_steps(run, path("m"), 2);
@@ -62,10 +68,8 @@ TEST_P(StartedBy, ADeathEndsAllWithALineFromEachThatIsLeft) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Launcher, StartedBy, testing::Values(&torchrun, &mpirun),
-                         [](const auto& made) {
-                           return made.param == &torchrun ? "Torchrun" : "Mpirun";
-                         });
+INSTANTIATE_TEST_SUITE_P(Launcher, StartedBy, testing::Values(Starter{"Torchrun", torchrun}, Starter{"Mpirun", mpirun}),
+                         [](const auto& made) { return made.param.name; });
 
 }  // namespace
 }  // namespace weft

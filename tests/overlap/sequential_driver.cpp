@@ -163,7 +163,9 @@ double SequentialModel::loss() const {
 double SequentialModel::aux_loss() const {
   double sum = 0;
   for (const auto& stage : stages_) {
-    for (int i = 0; i < num_micro_batches_; ++i) sum += stage->losses(MicroBatch(i)).aux_loss;
+    for (int i = 0; i < num_micro_batches_; ++i) {
+      for (const double loss : stage->losses(MicroBatch(i)).aux_losses) sum += loss;
+    }
   }
   return sum / parts_;
 }
