@@ -5,6 +5,7 @@
 #include <source_location>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace weft {
@@ -25,7 +26,8 @@ struct Violation {
 class UserError : public std::runtime_error {
  public:
   explicit UserError(std::vector<Violation> violations);
-  explicit UserError(Violation violation) : UserError(std::vector<Violation>{violation}) {}
+  explicit UserError(Violation violation)
+      : UserError(std::vector<Violation>{std::move(violation)}) {}
 
   const std::vector<Violation>& violations() const { return violations_; }
 
