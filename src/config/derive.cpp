@@ -15,6 +15,10 @@ bool is_v_schedule(std::string_view method) {
   return method == "dualpipev" || method == "zb-v" || method == "auto";
 }
 
+bool has_one_chunk(std::string_view method) {
+  return method == "gpipe" || method == "1f1b" || method == "zb-h1" || method == "zb-h2";
+}
+
 bool has_pairs(std::string_view method) {
   return method == "dualpipev" || method == "interleaved" || method == "no-pipeline" ||
          method == "auto";

@@ -18,6 +18,8 @@ struct RunFacts {
 
 // True for a schedule whose stages lie on the ranks as a V: two chunks a rank.
 bool is_v_schedule(std::string_view method);
+// True for a schedule with just one chunk a rank.
+bool has_one_chunk(std::string_view method);
 // True for a schedule that has pairs of a forward and a backward of different micro-batches.
 bool has_pairs(std::string_view method);
 

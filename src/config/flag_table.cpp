@@ -78,8 +78,8 @@ std::vector<Flag> make_table() {
   // clang-format off
   return {
       {"schedules-method", kSchedule, kPlans, plan<&S::schedules_method>, "which schedule",
-       {.choices = {"1f1b", "interleaved", "dualpipev", "no-pipeline"},
-       .later_choices = {"gpipe", "zb-h1", "zb-h2", "zb-v", "auto", "*.csv"},
+       {.choices = {"gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "dualpipev",
+       "no-pipeline"}, .later_choices = {"auto", "*.csv"},
        .default_text = "no-pipeline if P = 1, interleaved with several chunks a rank, else 1f1b"}},
       {"num-microbatches", kSchedule, kPlans, plan<&S::num_microbatches>,
        "M, micro-batches per step and data parallel rank", {.min = 1, .max = kMaxMicroBatches,

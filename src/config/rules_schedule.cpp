@@ -44,7 +44,7 @@ RuleBreak detach_needs_dualpipev(const RuleInput& input) {
 
 RuleBreak overlap_needs_pairs(const RuleInput& input) {
   const std::string method = method_of(input);
-  // On one rank 1f1b runs like no-pipeline.
+  // On one rank these run like no-pipeline.
   if (!input.config.schedule.moe_fb_overlap || has_pairs(method) || ranks_of(input) == 1) return {};
   return {input.request.found("moe-fb-overlap") + " with " + method_found(input) + " on " +
               std::to_string(ranks_of(input)) + " pipeline ranks",
@@ -76,7 +76,7 @@ RuleBreak schedule_chunks(const RuleInput& input) {
   if (method == "interleaved" && chunks < 2) {
     return {found, "interleaved needs at least 2 chunks a rank; with 1 use 1f1b"};
   }
-  if (method == "1f1b" && chunks > 1) {
+  if (has_one_chunk(method) && chunks > 1) {
     return {found, method + " has one chunk a rank, this asks for " + std::to_string(chunks) +
                        ": use interleaved, or leave --" + source + " out"};
   }

@@ -59,25 +59,24 @@ void check_fit(const ScheduleEntry& entry, const BuildRequest& request,
                           "--pipeline-model-parallel-size " + std::to_string(request.num_ranks),
                           method + " runs on one pipeline rank; 1f1b is the nearest for more"});
   }
-  if (name == "1f1b" && request.chunks_per_rank > 1) {
-    violations.push_back({"1f1b-one-chunk",
+  if (entry.chunks == 1 && request.chunks_per_rank > 1) {
+    violations.push_back({"one-chunk",
                           std::to_string(request.chunks_per_rank) + " chunks per pipeline rank",
                           method + " has one; interleaved takes any number"});
   }
-  // One rank needs no pairs from its schedule: 1f1b is no-pipeline there.
   if (request.overlap && !entry.has_pairs && request.num_ranks > 1) {
     violations.push_back({"overlap-needs-pairs", "--moe-fb-overlap with " + method,
                           "it weaves a forward with a backward and this schedule has no such pairs "
                           "on more than one rank; use dualpipev or interleaved"});
   }
-  if (request.detach && entry.placement != Placement::V) {
+  if (request.detach && name != "dualpipev") {
     violations.push_back({"detach-needs-dualpipev", "--dualpipev-dw-detach with " + method,
                           "only dualpipev detaches weight gradients"});
   }
 }
 
 BuildRequest completed(const ScheduleEntry& entry, BuildRequest request) {
-  if (entry.placement == Placement::V) request.chunks_per_rank = 2;
+  if (entry.chunks != 0) request.chunks_per_rank = entry.chunks;
   if (request.group_size == 0) request.group_size = request.num_ranks;
   return request;
 }
@@ -93,25 +92,22 @@ std::pair<const ScheduleEntry&, BuildRequest> resolve(const std::string& name,
   return {entry, completed(entry, request)};
 }
 
-Schedule build_1f1b_or_no_pipeline(const BuildRequest& request) {
-  return request.num_ranks == 1 ? build_no_pipeline(request) : build_one_f_one_b(request);
-}
-
 }  // namespace
 
 const std::vector<ScheduleEntry>& schedule_table() {
   constexpr auto kLooped = Placement::Looped;
   constexpr auto kV = Placement::V;
   static const std::vector<ScheduleEntry> table = {
-      {"gpipe", "all forwards, then all backwards", kLooped, kNoPairs, nullptr},
-      {"1f1b", "one forward, one backward in turn", kLooped, kNoPairs, build_1f1b_or_no_pipeline},
-      {"interleaved", "1f1b over several chunks per rank", kLooped, kPairs, build_interleaved},
-      {"zb-h1", "zero bubble, the memory of 1f1b", kLooped, kNoPairs, nullptr},
-      {"zb-h2", "zero bubble, more memory", kLooped, kNoPairs, nullptr},
-      {"zb-v", "zero bubble over a V", kV, kNoPairs, nullptr},
-      {"dualpipev", "forward and backward in pairs over a V", kV, kPairs, build_dualpipev},
-      {"no-pipeline", "one rank, micro-batch by micro-batch", kLooped, kPairs, build_no_pipeline},
-      {"auto", "searched for under a memory limit", kV, kPairs, nullptr},
+      {"gpipe", "all forwards, then all backwards", kLooped, 1, kNoPairs, build_gpipe},
+      {"1f1b", "one forward, one backward in turn", kLooped, 1, kNoPairs, build_one_f_one_b},
+      {"interleaved", "1f1b over several chunks per rank", kLooped, 0, kPairs, build_interleaved},
+      {"zb-h1", "zero bubble, the memory of 1f1b", kLooped, 1, kNoPairs, build_zb_h1},
+      {"zb-h2", "zero bubble, more memory", kLooped, 1, kNoPairs, build_zb_h2},
+      {"zb-v", "zero bubble over a V, the memory of 1f1b", kV, 2, kNoPairs, build_zb_v},
+      {"dualpipev", "forward and backward in pairs over a V", kV, 2, kPairs, build_dualpipev},
+      {"no-pipeline", "one rank, micro-batch by micro-batch", kLooped, 0, kPairs,
+       build_no_pipeline},
+      {"auto", "searched for under a memory limit", kV, 2, kPairs, nullptr},
   };
   return table;
 }
@@ -135,7 +131,10 @@ StageMap stage_map_of(const std::string& name, const BuildRequest& request) {
 
 Schedule build_schedule(const std::string& name, const BuildRequest& request) {
   const auto [entry, full] = resolve(name, request);
-  return entry.build(full);
+  if (entry.has_pairs || !full.overlap) return entry.build(full);
+  Schedule schedule = build_no_pipeline(full);
+  schedule.map.placement = entry.placement;
+  return schedule;
 }
 
 Schedule build_forward_only(const StageMap& map, int num_micro_batches) {

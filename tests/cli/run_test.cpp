@@ -158,6 +158,7 @@ TEST(Weft, ParserAndBuildersKnowTheSameSchedules) {
     EXPECT_THAT(names, testing::Contains(std::string(entry.name)));
     EXPECT_EQ(is_v_schedule(entry.name), entry.placement == Placement::V) << entry.name;
     EXPECT_EQ(has_pairs(entry.name), entry.has_pairs) << entry.name;
+    EXPECT_EQ(has_one_chunk(entry.name), entry.chunks == 1) << entry.name;
   }
 }
 

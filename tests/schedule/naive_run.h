@@ -22,6 +22,8 @@ struct NaiveCosts {
 
 struct NaiveRank {
   long busy = 0;
+  long start = -1;       // of its first cell
+  long end = 0;          // of its last cell
   int peak_live = 0;     // forwards started whose B or I has not ended
   int peak_pending = 0;  // I's whose W has not ended
 };
@@ -32,6 +34,10 @@ struct NaiveResult {
   std::vector<NaiveRank> ranks;
 
   long idle(int rank) const { return makespan - ranks[rank].busy; }
+  // Idle between the rank's first and last cell.
+  long idle_within(int rank) const {
+    return ranks[rank].end - ranks[rank].start - ranks[rank].busy;
+  }
 };
 
 class NaiveRun {
@@ -57,7 +63,10 @@ class NaiveRun {
           const auto ready = ready_at(actions);
           if (!ready) break;
           const long length = cost(actions);
-          free_at[r] = std::max(free_at[r], *ready) + length;
+          const long start = std::max(free_at[r], *ready);
+          free_at[r] = start + length;
+          if (result.ranks[r].start < 0) result.ranks[r].start = start;
+          result.ranks[r].end = free_at[r];
           result.ranks[r].busy += length;
           count(actions, live[r], result.ranks[r]);
           for (const Action& action : actions) finish(action, free_at[r]);

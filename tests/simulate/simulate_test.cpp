@@ -18,21 +18,6 @@ std::vector<RankMetrics> metrics_of(const Schedule& schedule, const Costs& costs
   return measure(simulate(schedule, costs)).ranks;
 }
 
-// All forwards, then all backwards in the same order.
-Schedule gpipe(int ranks, int micro_batches) {
-  Schedule schedule{{ranks, 1, Placement::Looped}, micro_batches, {}};
-  for (int rank = 0; rank < ranks; ++rank) {
-    std::vector<Cell> cells;
-    for (const ActionKind kind : {ActionKind::Forward, ActionKind::Backward}) {
-      for (int m = 0; m < micro_batches; ++m) {
-        cells.push_back(Action{kind, Stage(rank), MicroBatch(m)});
-      }
-    }
-    schedule.ranks.push_back(cells);
-  }
-  return schedule;
-}
-
 std::string refusal(const Schedule& schedule) {
   try {
     simulate(schedule, Costs{});
@@ -101,7 +86,7 @@ TEST(Simulate, BubbleOfGpipeAndOneFOneB) {
       request.num_ranks = ranks;
       request.num_micro_batches = micro_batches;
       for (const Schedule& schedule :
-           {gpipe(ranks, micro_batches), build_schedule("1f1b", request)}) {
+           {build_schedule("gpipe", request), build_schedule("1f1b", request)}) {
         for (const RankMetrics& rank : metrics_of(schedule, costs)) {
           EXPECT_EQ(rank.busy, micro_batches * 9);
           EXPECT_EQ(rank.idle, (ranks - 1) * 9);
@@ -165,30 +150,6 @@ TEST(Simulate, DualPipeVClosedForm) {
             << "P " << ranks << " detach " << detach << " F " << s.forward << " I " << s.dgrad;
       }
     }
-  }
-}
-
-// Qi et al., arXiv 2401.10241: measured times of table 9 give the bubble rates of table 5 (1F1B).
-TEST(Simulate, BubbleRatesOfZeroBubblePaper) {
-  struct Row {
-    int ranks, micro_batches;
-    double forward, dgrad, wgrad, p2p, rate;
-  };
-  for (const Row& row : {Row{8, 24, 18.522, 18.086, 9.337, 0.601, 0.2431},
-                         Row{8, 64, 18.546, 18.097, 9.321, 0.762, 0.1240},
-                         Row{8, 32, 29.802, 29.428, 19.530, 0.577, 0.1898},
-                         Row{16, 48, 11.347, 11.248, 8.132, 0.377, 0.2552},
-                         Row{16, 128, 11.325, 11.308, 8.109, 0.378, 0.1251},
-                         Row{32, 256, 10.402, 10.248, 7.698, 0.460, 0.1352}}) {
-    BuildRequest request;
-    request.num_ranks = row.ranks;
-    request.num_micro_batches = row.micro_batches;
-    Costs costs;
-    costs.stage = {row.forward, row.dgrad, row.wgrad};
-    costs.p2p = row.p2p;
-    const double makespan = measure(simulate(build_schedule("1f1b", request), costs)).makespan;
-    const double work = row.micro_batches * (row.forward + row.dgrad + row.wgrad);
-    EXPECT_NEAR((makespan - work) / makespan, row.rate, 1e-4) << row.ranks << " ranks";
   }
 }
 

@@ -1,5 +1,7 @@
 #include "schedule/builders/words.h"
 
+#include <algorithm>
+#include <deque>
 #include <optional>
 
 namespace weft {
@@ -20,6 +22,38 @@ std::optional<Cell> keep(const Cell& cell, int num_micro_batches) {
 }
 
 }  // namespace
+
+std::vector<Cell> forward_backward_in_turn(Stage stage, int warm_up, int num_micro_batches) {
+  std::vector<Cell> cells;
+  const int ahead = std::min(warm_up, num_micro_batches);
+  for (int m = 0; m < ahead; ++m) cells.push_back(forward(stage, m));
+  for (int m = 0; m < num_micro_batches; ++m) {
+    if (ahead + m < num_micro_batches) cells.push_back(forward(stage, ahead + m));
+    cells.push_back(backward(stage, m));
+  }
+  return cells;
+}
+
+std::vector<Cell> split_backwards(const std::vector<Cell>& cells, int most_pending) {
+  std::vector<Cell> split;
+  std::deque<Action> pending;
+  const auto run_oldest = [&] {
+    split.push_back(pending.front());
+    pending.pop_front();
+  };
+  for (const Cell& cell : cells) {
+    const Action* action = std::get_if<Action>(&cell);
+    if (action == nullptr || action->kind != ActionKind::Backward) {
+      split.push_back(cell);
+      continue;
+    }
+    split.push_back(dgrad(action->stage, action->micro_batch.value));
+    pending.push_back(wgrad(action->stage, action->micro_batch.value));
+    if (static_cast<int>(pending.size()) > most_pending) run_oldest();
+  }
+  while (!pending.empty()) run_oldest();
+  return split;
+}
 
 Schedule keep_micro_batches(const Schedule& schedule, int num_micro_batches) {
   Schedule kept{schedule.map, num_micro_batches, {}};
