@@ -10,8 +10,8 @@
 #include "costs/costs.h"
 #include "layout/make_layout.h"
 #include "passes/pass_list.h"
-#include "passes/run_plan.h"
 #include "passes/verify.h"
+#include "plan/run_plan.h"
 #include "schedule/text.h"
 #include "timeline/metrics.h"
 

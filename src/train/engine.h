@@ -9,7 +9,7 @@
 
 #include "comm/groups.h"
 #include "overlap/stage_runner.h"
-#include "passes/run_plan.h"
+#include "plan/run_plan.h"
 #include "runtime/executor.h"
 
 namespace weft {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "comm/communicator.h"
-#include "passes/run_plan.h"
+#include "plan/run_plan.h"
 #include "runtime/executor.h"
 #include "timeline/metrics.h"
 #include "timeline/timeline.h"

@@ -5,7 +5,7 @@
 
 #include "comm/communicator.h"
 #include "config/config.h"
-#include "passes/run_plan.h"
+#include "plan/run_plan.h"
 #include "train/metrics_file.h"
 #include "train/step_report.h"
 

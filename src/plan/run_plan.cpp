@@ -1,4 +1,4 @@
-#include "passes/run_plan.h"
+#include "plan/run_plan.h"
 
 #include "layout/make_layout.h"
 #include "passes/pass_list.h"
