@@ -7,10 +7,8 @@
 namespace weft {
 namespace {
 
-Placement placement_of(const Config& config) {
-  const std::string& asked = config.schedule.placement;
-  const bool is_v = asked.empty() ? is_v_schedule(config.schedule.schedules_method) : asked == "v";
-  return is_v ? Placement::V : Placement::Looped;
+Placement placement_of(const Config& config, const RunFacts& facts) {
+  return lies_as_v(config, facts) ? Placement::V : Placement::Looped;
 }
 
 std::string json_text(const Layout& layout) {
@@ -60,7 +58,7 @@ std::string text_of(const Layout& layout) {
 
 void run_layout(const Request& request, const RunFacts& facts) {
   const Config config = resolved(request.config, facts);
-  const Layout layout = make_layout(config, make_stage_map(config, placement_of(config)));
+  const Layout layout = make_layout(config, make_stage_map(config, placement_of(config, facts)));
   const bool json = format_of(config.output, "json") == "json";
   write_result(config.output, json ? json_text(layout) : text_of(layout));
 }

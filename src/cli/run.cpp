@@ -10,15 +10,15 @@
 #include "config/help.h"
 #include "config/rules.h"
 #include "layout/layout_string.h"
+#include "schedule/csv.h"
+#include "schedule/text.h"
 
 namespace weft {
 namespace {
 
-// Reads the layout string, so that the rules know how many stages there are.
-RunFacts gather_facts(Request& request, std::vector<Violation>& violations) {
-  RunFacts facts;
+void gather_layout(Request& request, RunFacts& facts, std::vector<Violation>& violations) {
   const std::string& text = request.config.schedule.pipeline_model_parallel_layout;
-  if (text.empty()) return facts;
+  if (text.empty()) return;
   try {
     const std::vector<StageLayers> stages = parse_layout_string(text);
     facts.layout_stages = static_cast<int>(stages.size());
@@ -28,6 +28,47 @@ RunFacts gather_facts(Request& request, std::vector<Violation>& violations) {
     violations.insert(violations.end(), error.violations().begin(), error.violations().end());
     request.broken.insert("pipeline-model-parallel-layout");
   }
+}
+
+void warn_of_falling_wgrads(const Schedule& schedule, Request& request) {
+  const auto falling = falling_wgrads(schedule);
+  if (falling.empty()) return;
+  const auto& [first, second] = falling.front();
+  request.warnings.push_back(
+      request.config.schedule.schedules_method + ": " + print(first) + " runs before " +
+      print(second) + ": gradients are summed in this order, so digests may differ from those of " +
+      "schedules whose weight gradients rise in micro-batches");
+}
+
+// The ranks and micro-batches of the file stand in for flags that are not given.
+void gather_schedule_file(Request& request, RunFacts& facts, std::vector<Violation>& violations) {
+  ScheduleConfig& flags = request.config.schedule;
+  if (!is_schedule_file(flags.schedules_method)) return;
+  try {
+    const Schedule schedule = read_csv(flags.schedules_method);
+    const StageMap& map = schedule.map;
+    facts.schedule_file = {map.num_ranks, map.chunks_per_rank, map.placement == Placement::V,
+                           schedule.num_micro_batches, has_pairs(schedule)};
+    if (!request.given("pipeline-model-parallel-size")) {
+      request.config.parallel.pipeline_model_parallel_size = map.num_ranks;
+    }
+    const bool known = flags.num_microbatches.has_value() ||
+                       (flags.global_batch_size.has_value() && flags.micro_batch_size.has_value());
+    if (!known) {
+      flags.num_microbatches = schedule.num_micro_batches;
+    }
+    warn_of_falling_wgrads(schedule, request);
+  } catch (const UserError& error) {
+    violations.insert(violations.end(), error.violations().begin(), error.violations().end());
+    request.broken.insert({"schedules-method", "num-microbatches", "pipeline-model-parallel-size"});
+  }
+}
+
+// Reads what flags name, so that the rules know what is in it.
+RunFacts gather_facts(Request& request, std::vector<Violation>& violations) {
+  RunFacts facts;
+  gather_layout(request, facts, violations);
+  gather_schedule_file(request, facts, violations);
   return facts;
 }
 
@@ -54,8 +95,8 @@ void run_verb(const std::string& name, const std::vector<std::string>& arguments
     return;
   }
   require_built(info);
-  for (const std::string& warning : request.warnings) log_warning(warning);
   const RunFacts facts = gather_facts(request, violations);
+  for (const std::string& warning : request.warnings) log_warning(warning);
   const std::vector<Violation> broken = check(request, facts);
   violations.insert(violations.end(), broken.begin(), broken.end());
   if (!violations.empty()) throw UserError(std::move(violations));

@@ -4,7 +4,6 @@
 #include "cli/verbs.h"
 #include "costs/costs.h"
 #include "layout/make_layout.h"
-#include "passes/lower_transfers.h"
 #include "passes/pass_list.h"
 #include "passes/verify.h"
 #include "plan/run_plan.h"
@@ -80,7 +79,7 @@ std::string list_text(const Rows& rows) {
 Rows lowered_rows(const Config& config, const Schedule& schedule) {
   const bool reduces = config.parallel.data_parallel_size.value_or(1) > 1;
   if (config.output.level == "transfers") {
-    const Schedule transfers = lower_transfers(schedule, reduces);
+    const Schedule transfers = with_transfers(schedule, reduces);
     require_none(verify_transfers(transfers));
     return rows_of(transfers);
   }
@@ -91,7 +90,7 @@ Rows lowered_rows(const Config& config, const Schedule& schedule) {
                                .reduce_gradients = reduces};
     return rows_of(lower(schedule, make_layout(config, schedule.map), costs, options));
   }
-  return rows_of(schedule);
+  return rows_of(compute_level(schedule));
 }
 
 }  // namespace
@@ -108,7 +107,7 @@ void run_schedule(const Request& request, const RunFacts& facts) {
   } else if (format == "json") {
     text = json_text(config, schedule, rows);
   } else if (config.output.level == "compute") {
-    text = print_grid(simulate(schedule, Costs{}));
+    text = print_grid(simulate(compute_level(schedule), Costs{}));
   } else {
     text = list_text(rows);
   }

@@ -29,7 +29,7 @@ Costs costs_of(const Config& config) {
 
 // The compute level, or the steps level where the costs name wires.
 Timeline simulated(const Config& config, const Schedule& schedule, const Costs& costs) {
-  if (costs.wires.empty()) return simulate(schedule, costs);
+  if (costs.wires.empty()) return simulate(compute_level(schedule), costs);
   const LowerOptions options{
       .moe_fb_overlap = config.schedule.moe_fb_overlap,
       .reduce_gradients = config.parallel.data_parallel_size.value_or(1) > 1};
@@ -96,7 +96,8 @@ void run_simulate(const Request& request, const RunFacts& facts) {
   if (std::vector<Finding> findings = verify_order(schedule); !findings.empty()) {
     throw PlanError(std::move(findings));
   }
-  Simulation simulation{simulated(config, schedule, costs), {}, count_live(schedule)};
+  Simulation simulation{
+      simulated(config, schedule, costs), {}, count_live(compute_level(schedule))};
   simulation.metrics = measure(simulation.timeline);
   const bool json = format_of(config.output, "json") == "json";
   write_result(config.output,

@@ -11,6 +11,8 @@ std::optional<int> known_ranks(const Config& config, const RunFacts& facts) {
 
 }  // namespace
 
+bool is_schedule_file(std::string_view method) { return method.ends_with(".csv"); }
+
 bool is_v_schedule(std::string_view method) {
   return method == "dualpipev" || method == "zb-v" || method == "auto";
 }
@@ -21,13 +23,19 @@ bool has_one_chunk(std::string_view method) {
 
 bool has_pairs(std::string_view method) {
   return method == "dualpipev" || method == "interleaved" || method == "no-pipeline" ||
-         method == "auto";
+         method == "auto" || is_schedule_file(method);
+}
+
+bool lies_as_v(const Config& config, const RunFacts& facts) {
+  if (facts.schedule_file.has_value()) return facts.schedule_file->is_v;
+  return is_v_schedule(config.schedule.schedules_method) || config.schedule.placement == "v";
 }
 
 int chunks_per_rank(const Config& config, const RunFacts& facts) {
   const ScheduleConfig& schedule = config.schedule;
   const int ranks = config.parallel.pipeline_model_parallel_size;
-  if (is_v_schedule(schedule.schedules_method) || schedule.placement == "v") return 2;
+  if (facts.schedule_file.has_value()) return facts.schedule_file->chunks_per_rank;
+  if (lies_as_v(config, facts)) return 2;
   if (facts.layout_stages.has_value()) return std::max(1, *facts.layout_stages / ranks);
   if (schedule.num_virtual_stages_per_pipeline_rank.has_value()) {
     return *schedule.num_virtual_stages_per_pipeline_rank;
@@ -95,8 +103,7 @@ Config resolved(const Config& config, const RunFacts& facts) {
     schedule.global_batch_size = *schedule.micro_batch_size * *schedule.num_microbatches *
                                  *result.parallel.data_parallel_size;
   }
-  const bool chunks_are_given = is_v_schedule(schedule.schedules_method) ||
-                                schedule.placement == "v" ||
+  const bool chunks_are_given = lies_as_v(config, facts) ||
                                 schedule.num_layers_per_virtual_pipeline_stage.has_value() ||
                                 !schedule.pipeline_model_parallel_layout.empty();
   const int chunks = chunks_per_rank(config, facts);

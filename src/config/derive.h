@@ -9,21 +9,36 @@
 
 namespace weft {
 
+// What the schedule in the file of --schedules-method FILE.csv is made for.
+struct ScheduleFileFacts {
+  int num_ranks = 1;
+  int chunks_per_rank = 1;
+  bool is_v = false;
+  int num_micro_batches = 1;
+  bool has_pairs = false;
+};
+
 // What the flags alone do not say about a run.
 struct RunFacts {
   std::optional<int> layout_stages = {};  // stages in --pipeline-model-parallel-layout
   bool layout_has_mtp = false;            // it has an MTP layer
   std::optional<int> world_size = {};     // ranks, where a launcher has started them
+  std::optional<ScheduleFileFacts> schedule_file = {};  // set if the schedule is in a file
 };
 
+// True for FILE.csv.
+bool is_schedule_file(std::string_view method);
 // True for a schedule whose stages lie on the ranks as a V: two chunks a rank.
 bool is_v_schedule(std::string_view method);
 // True for a schedule with just one chunk a rank.
 bool has_one_chunk(std::string_view method);
-// True for a schedule that has pairs of a forward and a backward of different micro-batches.
+// True for a schedule that has pairs of a forward and a backward of different micro-batches; of a
+// file, that it may have them.
 bool has_pairs(std::string_view method);
+// True if the schedule, in a file or not, lies on the ranks as a V, or --placement says so.
+bool lies_as_v(const Config& config, const RunFacts& facts);
 
-// Chunks per rank: 2 under a V, else from the layout string, the virtual pipeline flags (in this
+// Chunks per rank: as the schedule's file has them, 2 under a V, else from the layout string, the virtual pipeline flags (in this
 // order), 2 under `interleaved`, else 1. Rounded down where sizes do not divide (rules.h refuses).
 int chunks_per_rank(const Config& config, const RunFacts& facts);
 

@@ -26,9 +26,9 @@ std::string allowed_numbers(const FlagTraits& traits, bool whole) {
   return kind;
 }
 
-// A later choice is a value as it is, or with a leading * the end of one (`*.csv`).
-bool is_later_choice(const Flag& flag, const std::string& text) {
-  return std::ranges::any_of(flag.traits.later_choices, [&](const std::string& choice) {
+// A choice is a value as it is, or with a leading * the end of one (`*.csv`).
+bool is_one_of(const std::vector<std::string>& choices, const std::string& text) {
+  return std::ranges::any_of(choices, [&](const std::string& choice) {
     return choice.starts_with('*') ? text.ends_with(choice.substr(1)) : text == choice;
   });
 }
@@ -56,9 +56,7 @@ class Setter {
 
   std::string operator()(FieldOf<std::string> field) const {
     const std::vector<std::string>& choices = flag_.traits.choices;
-    if (!choices.empty() && std::ranges::find(choices, text_) == choices.end()) {
-      return no_such_choice();
-    }
+    if (!choices.empty() && !is_one_of(choices, text_)) return no_such_choice();
     field(config_) = text_;
     return "";
   }
@@ -93,7 +91,7 @@ class Setter {
 
  private:
   std::string no_such_choice() const {
-    if (is_later_choice(flag_, text_)) {
+    if (is_one_of(flag_.traits.later_choices, text_)) {
       return "known but not built yet; built so far: " + join(flag_.traits.choices);
     }
     std::vector<std::string> known = flag_.traits.choices;
@@ -178,7 +176,8 @@ std::optional<Violation> set_flag(const Flag& flag, const std::string& text,
                                   const std::string& found, Config& config) {
   const std::string message = std::visit(Setter(flag, text, config), flag.field);
   if (message.empty()) return std::nullopt;
-  return Violation{is_later_choice(flag, text) ? "not-built-yet" : "flag-value", found, message};
+  const bool later = is_one_of(flag.traits.later_choices, text);
+  return Violation{later ? "not-built-yet" : "flag-value", found, message};
 }
 
 }  // namespace weft

@@ -46,8 +46,8 @@ enum class FlagStatus {
 struct FlagTraits {
   double min = -std::numeric_limits<double>::infinity();
   double max = std::numeric_limits<double>::infinity();
-  std::vector<std::string> choices = {};        // of a string; empty: any
-  std::vector<std::string> later_choices = {};  // known, not built yet; `*.csv`: by its end
+  std::vector<std::string> choices = {};        // of a string; empty: any; `*.csv`: by its end
+  std::vector<std::string> later_choices = {};  // known, not built yet
   std::string_view default_text = "";  // where the field's own initial value does not say it
   FlagStatus status = FlagStatus::Built;
   std::string_view note = "";

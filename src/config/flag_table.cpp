@@ -77,9 +77,10 @@ constexpr auto kAbsent = "Known and refused, Weft has no such feature";
 std::vector<Flag> make_table() {
   // clang-format off
   return {
-      {"schedules-method", kSchedule, kPlans, plan<&S::schedules_method>, "which schedule",
+      {"schedules-method", kSchedule, kPlans, plan<&S::schedules_method>,
+       "which schedule, or a file with one: ranks and micro-batches follow from the file",
        {.choices = {"gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "dualpipev",
-       "no-pipeline"}, .later_choices = {"auto", "*.csv"},
+       "no-pipeline", "*.csv"}, .later_choices = {"auto"},
        .default_text = "no-pipeline if P = 1, interleaved with several chunks a rank, else 1f1b"}},
       {"num-microbatches", kSchedule, kPlans, plan<&S::num_microbatches>,
        "M, micro-batches per step and data parallel rank", {.min = 1, .max = kMaxMicroBatches,

@@ -7,7 +7,7 @@ namespace {
 
 std::vector<Rule> make_table() {
   std::vector<Rule> table = schedule_rules();
-  for (std::vector<Rule> part : {size_rules(), absent_feature_rules()}) {
+  for (std::vector<Rule> part : {schedule_file_rules(), size_rules(), absent_feature_rules()}) {
     table.insert(table.end(), part.begin(), part.end());
   }
   return table;

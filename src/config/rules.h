@@ -49,6 +49,7 @@ std::vector<Violation> check(const Request& request, const RunFacts& facts);
 
 // Parts of the table, one source file each.
 std::vector<Rule> schedule_rules();
+std::vector<Rule> schedule_file_rules();
 std::vector<Rule> size_rules();
 std::vector<Rule> absent_feature_rules();
 

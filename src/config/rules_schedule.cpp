@@ -156,7 +156,9 @@ RuleBreak mtp_not_built(const RuleInput& input) {
 RuleBreak placement_agrees(const RuleInput& input) {
   const ScheduleConfig& schedule = input.config.schedule;
   if (schedule.placement.empty() || schedule.schedules_method.empty()) return {};
-  const bool is_v = is_v_schedule(schedule.schedules_method);
+  const bool is_v = input.facts.schedule_file.has_value()
+                        ? input.facts.schedule_file->is_v
+                        : is_v_schedule(schedule.schedules_method);
   if (is_v == (schedule.placement == "v")) return {};
   return {input.request.found("placement") + " with " + method_found(input),
           "this schedule needs --placement " + std::string(is_v ? "v" : "looped")};

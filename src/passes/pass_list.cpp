@@ -20,16 +20,14 @@ bool has_reductions(const Schedule& schedule) {
   });
 }
 
-// A plan of the transfers level keeps the transfers that it came with.
-Schedule add_transfers(const Schedule& schedule, const LowerOptions& options) {
-  const bool reduce = options.reduce_gradients && !options.forward_only;
-  if (is_compute_level(schedule)) return lower_transfers(schedule, reduce);
+}  // namespace
+
+Schedule with_transfers(const Schedule& schedule, bool reduce_gradients) {
+  if (is_compute_level(schedule)) return lower_transfers(schedule, reduce_gradients);
   Schedule lowered = schedule;
-  if (reduce && !has_reductions(schedule)) append_reductions(lowered);
+  if (reduce_gradients && !has_reductions(schedule)) append_reductions(lowered);
   return lowered;
 }
-
-}  // namespace
 
 StepPlan lower(const Schedule& schedule, const Layout& layout, const Costs& costs,
                const LowerOptions& options) {
@@ -39,8 +37,9 @@ StepPlan lower(const Schedule& schedule, const Layout& layout, const Costs& cost
       [&](const Schedule& s) { return verify_order(s, options.forward_only); });
 
   // Before the steps: those of a cell depend on what enters and leaves its rank.
+  const bool reduce = options.reduce_gradients && !options.forward_only;
   const Schedule transfers = run_pass(
-      "lower_transfers", [&] { return add_transfers(ordered, options); }, verify_transfers);
+      "lower_transfers", [&] { return with_transfers(ordered, reduce); }, verify_transfers);
 
   // Last: what comes out is executed as it stands. Weaving belongs to it, cell by cell, since a
   // cell is the largest piece whose order all ranks agree on without knowing each other's.

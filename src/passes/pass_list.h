@@ -17,8 +17,11 @@ struct LowerOptions {
   bool forward_only = false;      // evaluation: a schedule of forwards only
 };
 
-// Runs all passes, each followed by its verifier. Throws PlanError with every finding. A schedule
-// of the transfers level keeps its transfers; reductions are added if it has none.
+// A schedule of the transfers level keeps its transfers; reductions are added if `reduce_gradients`
+// and it has none. Precondition: verify_order found nothing.
+Schedule with_transfers(const Schedule& schedule, bool reduce_gradients);
+
+// Runs all passes, each followed by its verifier. Throws PlanError with every finding.
 StepPlan lower(const Schedule& schedule, const Layout& layout, const Costs& costs,
                const LowerOptions& options);
 

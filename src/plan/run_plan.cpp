@@ -1,13 +1,35 @@
 #include "plan/run_plan.h"
 
+#include "base/error.h"
+#include "config/derive.h"
 #include "layout/make_layout.h"
 #include "passes/pass_list.h"
+#include "schedule/csv.h"
 #include "schedule/registry.h"
 
 namespace weft {
+namespace {
+
+Schedule read_schedule(const Config& config) {
+  const std::string& file = config.schedule.schedules_method;
+  Schedule schedule = read_csv(file);
+  const int ranks = config.parallel.pipeline_model_parallel_size;
+  const int micro_batches = config.schedule.num_microbatches.value();
+  if (schedule.map.num_ranks != ranks || schedule.num_micro_batches != micro_batches) {
+    throw UserError({"schedule-file-agrees", "--schedules-method " + file,
+                     "the file is for " + std::to_string(schedule.map.num_ranks) +
+                         " pipeline ranks and " + std::to_string(schedule.num_micro_batches) +
+                         " micro-batches, the run has " + std::to_string(ranks) + " and " +
+                         std::to_string(micro_batches)});
+  }
+  return schedule;
+}
+
+}  // namespace
 
 Schedule make_schedule(const Config& config) {
   const ScheduleConfig& wanted = config.schedule;
+  if (is_schedule_file(wanted.schedules_method)) return read_schedule(config);
   const ScheduleEntry* entry = find_schedule(wanted.schedules_method);
   const Placement placement = entry != nullptr ? entry->placement : Placement::Looped;
   return build_schedule(

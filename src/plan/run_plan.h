@@ -26,14 +26,15 @@ struct RunPlan {
   Layout layout;
   bool tied_embeddings = true;
   Costs costs;             // that weave used
-  Schedule schedule;       // compute level
+  Schedule schedule;       // compute level, or transfers level if its file is
   StepPlan steps;          // one training step
   StepPlan forward_steps;  // one evaluation step, forwards only
 };
 
 // Both take a config that has passed the rules and is resolved (config/derive.h).
 
-// The compute-level schedule that the flags ask for. Throws UserError.
+// The schedule that the flags ask for: compute level, or transfers level if it is read from a file
+// of that level. Throws UserError.
 Schedule make_schedule(const Config& config);
 
 // The same value on every rank. Throws PlanError with every finding if the plan does not pass the

@@ -1,6 +1,7 @@
 #include "schedule/csv.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <vector>
@@ -30,6 +31,17 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
+// PyTorch's lowered files say where a stage's parameters are gathered and dropped again:
+// `0UNSHARD`, `0RESHARD`. Here they are never sharded, so there is nothing to do.
+bool is_sharding(std::string_view cell) {
+  cell.remove_prefix(std::min(cell.find_first_not_of(kBlank), cell.size()));
+  cell.remove_suffix(cell.size() - 1 - cell.find_last_not_of(kBlank));
+  const std::size_t digits = cell.find_first_not_of("0123456789");
+  if (digits == 0 || digits == std::string_view::npos) return false;
+  const std::string_view word = cell.substr(digits);
+  return word == "UNSHARD" || word == "RESHARD";
+}
+
 // Lines and cells are counted from 1, blank cells too, as an editor does.
 struct PlacedCell {
   Cell cell;
@@ -55,7 +67,7 @@ std::vector<std::vector<PlacedCell>> parse_cells(std::string_view text,
     std::size_t column = 0;
     for (const std::string_view cell : split(lines[line - 1], ',')) {
       ++column;
-      if (is_blank(cell)) continue;
+      if (is_blank(cell) || is_sharding(cell)) continue;
       try {
         rank.push_back({parse_cell(cell), line, column});
       } catch (const UserError& error) {
@@ -151,11 +163,12 @@ StageMap infer_map(const std::vector<std::vector<PlacedCell>>& ranks,
                        " and back again (V)"});
 }
 
-// A number beyond the number of actions leaves a gap for certain; refusing it here keeps what is
-// allocated later in proportion to the file. Smaller gaps are for the verifiers.
-int count_micro_batches(const std::vector<std::vector<PlacedCell>>& ranks,
+// Far more forwards than the file has actions are missing for certain; refusing that here keeps
+// what is allocated later in proportion to the file. Smaller gaps are for the verifiers.
+int count_micro_batches(const std::vector<std::vector<PlacedCell>>& ranks, int num_stages,
                         const std::string& file_name) {
-  std::size_t num_actions = 0;
+  constexpr std::int64_t kMostPerAction = 4;
+  std::int64_t num_actions = 0;
   int highest = 0;
   const PlacedCell* where = nullptr;
   for (const auto& rank : ranks) {
@@ -168,9 +181,11 @@ int count_micro_batches(const std::vector<std::vector<PlacedCell>>& ranks,
       }
     }
   }
-  if (static_cast<std::size_t>(highest) < num_actions) return highest + 1;
+  const std::int64_t forwards = (std::int64_t{highest} + 1) * num_stages;
+  if (forwards <= kMostPerAction * num_actions) return highest + 1;
   throw UserError({kRule, file_name + ": " + where->place() + ": `" + print(where->cell) + "`",
-                   "micro-batches are numbered from 0 without gaps, and the file has just " +
+                   "micro-batches are numbered from 0 without gaps; up to this one they make " +
+                       std::to_string(forwards) + " forwards, and the file has just " +
                        std::to_string(num_actions) + " actions"});
 }
 
@@ -191,7 +206,8 @@ std::string print_csv(const Schedule& schedule) {
 
 Schedule parse_csv(std::string_view text, const std::string& file_name) {
   const auto placed = parse_cells(text, file_name);
-  Schedule schedule{infer_map(placed, file_name), count_micro_batches(placed, file_name), {}};
+  const StageMap map = infer_map(placed, file_name);
+  Schedule schedule{map, count_micro_batches(placed, map.num_stages(), file_name), {}};
   for (const auto& rank : placed) {
     auto& cells = schedule.ranks.emplace_back();
     for (const PlacedCell& at : rank) cells.push_back(at.cell);

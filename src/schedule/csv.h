@@ -11,7 +11,7 @@ namespace weft {
 
 std::string print_csv(const Schedule& schedule);
 
-// Blank cells, spaces and trailing blank lines are skipped. The stage map follows from which rank
+// Blank cells, spaces, trailing blank lines and PyTorch's `UNSHARD` and `RESHARD` are skipped. The stage map follows from which rank
 // runs which stages: looped, else V (one rank with two stages counts as looped). The number of
 // micro-batches is the highest one named plus one. Whether the order can run is for the verifiers.
 // Throws UserError with file, line, cell and what was expected; every bad cell is listed.

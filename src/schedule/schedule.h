@@ -1,6 +1,7 @@
 // A schedule as a plain value: the ordered cells of every pipeline rank.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "layout/stage_map.h"
@@ -20,5 +21,14 @@ struct Schedule {
 
 // True if every cell is F, B, I, W or a pair.
 bool is_compute_level(const Schedule& schedule);
+// The schedule without its transfers.
+Schedule compute_level(const Schedule& schedule);
+
+bool has_pairs(const Schedule& schedule);
+
+// The first two of a stage's weight gradients (W, B) that do not rise in micro-batches, as they
+// run, for each stage that has such. Gradients are summed in the order of the W's, so the last bits
+// of a sum depend on it.
+std::vector<std::pair<Action, Action>> falling_wgrads(const Schedule& schedule);
 
 }  // namespace weft

@@ -259,7 +259,7 @@ class Trainer {
   BatchShape shape_;
   bool is_first_;
   TrainState state_;
-  std::vector<LiveCounts> live_ = count_live(plan_.schedule);
+  std::vector<LiveCounts> live_ = count_live(compute_level(plan_.schedule));
   // Rank 0 only.
   std::unique_ptr<MetricsFile> metrics_;
   std::unique_ptr<Progress> progress_;

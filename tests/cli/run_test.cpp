@@ -57,6 +57,100 @@ TEST(Weft, ScheduleLowersOnRequest) {
   EXPECT_EQ(json["ranks"][1]["cells"][0], "1F0");
 }
 
+class ScheduleFile : public testing::Test {
+ protected:
+  ScheduleFile() { std::filesystem::create_directories(folder_); }
+  ~ScheduleFile() override { std::filesystem::remove_all(folder_); }
+
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ + "/" + name) << text;
+  }
+  WeftRun run(const std::string& words) const { return run_weft(words, folder_); }
+
+  const std::string folder_ = testing::TempDir() + "weft_csv_" + std::to_string(getpid());
+};
+
+TEST_F(ScheduleFile, IsTheScheduleThatWasPrinted) {
+  for (const std::string name :
+       {"gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "dualpipev"}) {
+    SCOPED_TRACE(name);
+    const std::string sizes = " --pipeline-model-parallel-size 3 --num-microbatches 5";
+    const std::string built = " --schedules-method " + name + sizes;
+    ASSERT_EQ(run("schedule --output compute.csv" + built).exit_code, 0);
+    ASSERT_EQ(run("schedule --output transfers.csv --level transfers" + built).exit_code, 0);
+    for (const std::string level : {"compute", "transfers"}) {
+      const WeftRun expected = run("schedule --level " + level + built);
+      for (const std::string file : {"compute.csv", "transfers.csv"}) {
+        const WeftRun found = run("schedule --level " + level + " --schedules-method " + file);
+        EXPECT_EQ(found.exit_code, 0) << found.err;
+        EXPECT_EQ(found.out, expected.out) << file;
+        EXPECT_EQ(found.err, "") << file;
+      }
+    }
+    const std::string costs = " --cost-p2p 0.5 --events";
+    const WeftRun expected = run("simulate" + built + costs);
+    for (const std::string file : {"compute.csv", "transfers.csv"}) {
+      EXPECT_EQ(run("simulate --schedules-method " + file + costs).out, expected.out) << file;
+      EXPECT_EQ(run("schedule --format text --schedules-method " + file + sizes).out,
+                run("schedule --format text" + built).out);
+    }
+  }
+}
+
+TEST_F(ScheduleFile, PlacementFollowsFromItsStages) {
+  write("v.csv", "0F0,3F0,3B0,0B0\n1F0,2F0,2B0,1B0\n");
+  write("looped.csv", "0F0,2F0,2B0,0B0\n1F0,3F0,3B0,1B0\n");
+  for (const std::string placement : {"v", "looped"}) {
+    const std::string file = " --schedules-method " + placement + ".csv";
+    const auto json = nlohmann::json::parse(run("schedule --format json" + file).out);
+    EXPECT_EQ(json["placement"], placement);
+    EXPECT_EQ(json["num_stages"], 4);
+    const auto layout = nlohmann::json::parse(run("layout --num-layers 8" + file).out);
+    EXPECT_EQ(layout["stages"][2]["rank"], placement == "v" ? 1 : 0);
+    EXPECT_EQ(run("schedule --level steps --num-layers 8 --num-experts 4" + file).exit_code, 0);
+  }
+}
+
+TEST_F(ScheduleFile, PairsRunWithAndWithoutOverlap) {
+  write("pair.csv", "0F0,(0F1;0B0)OVERLAP_F_B,0B1\n");
+  const std::string steps = "schedule --level steps --num-experts 4 --schedules-method pair.csv";
+  const WeftRun apart = run(steps);
+  const WeftRun woven = run(steps + " --moe-fb-overlap");
+  EXPECT_EQ(apart.exit_code, 0);
+  EXPECT_EQ(woven.exit_code, 0) << woven.err;
+  EXPECT_NE(apart.out, woven.out);
+}
+
+TEST_F(ScheduleFile, WhatCannotRunIsExitCode3WithItsPlace) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"0F0,0B0\n1B0,1F0\n", "rank 1 cell 1 (1B0)"},
+      {"0F0,0F1,0B0,0B1\n1F0,1B0,1F1\n", "1B1 is missing"},
+      {"0F0,0I0,0W0\n1F0,1W0,1I0\n", "rank 1 cell 2 (1W0)"},
+      {"(0F0;0B0)OVERLAP_F_B\n", "rank 0 cell 1 ((0F0;0B0)OVERLAP_F_B)"},
+  };
+  for (const auto& [text, place] : cases) {
+    write("broken.csv", text);
+    for (const std::string verb : {"schedule", "simulate", "schedule --level steps"}) {
+      const WeftRun found = run(verb + " --schedules-method broken.csv");
+      EXPECT_EQ(found.exit_code, 3) << text;
+      EXPECT_EQ(found.out, "");
+      EXPECT_THAT(found.err, HasSubstr(place));
+    }
+  }
+  write("unmatched.csv", "0F0,0SEND_F0,0RECV_B0,0B0\n1F0,1B0,1SEND_B0\n");
+  const WeftRun found = run("schedule --level transfers --schedules-method unmatched.csv");
+  EXPECT_EQ(found.exit_code, 3);
+  EXPECT_THAT(found.err, HasSubstr("1RECV_F0 is missing"));
+}
+
+TEST_F(ScheduleFile, FallingWeightGradientsRunWithAWarning) {
+  write("falling.csv", "0F0,0F1,0B1,0B0\n");
+  const WeftRun found = run("simulate --schedules-method falling.csv");
+  EXPECT_EQ(found.exit_code, 0);
+  EXPECT_THAT(found.err, HasSubstr("falling.csv: 0B1 runs before 0B0"));
+  EXPECT_THAT(found.err, HasSubstr("digests may differ"));
+}
+
 // F = 1, B = 2 on two ranks: rank 0 does F0 F1, waits for B0 of rank 1 (1 + 1 + 2 = 4), ends at 9.
 TEST(Weft, SimulateGivesTheDocumentedShape) {
   const WeftRun run = run_weft(small("simulate --format json --events"));

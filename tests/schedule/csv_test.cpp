@@ -55,6 +55,15 @@ TEST(Csv, BlankCellsSpacesAndTrailingLines) {
   EXPECT_EQ(parse_csv("0F0,0B0\n1F0,1B0", "x.csv"), expected);
 }
 
+// Of PyTorch's sharded stages: nothing to do where parameters are not sharded.
+TEST(Csv, ShardingCellsAreSkipped) {
+  EXPECT_EQ(parse_csv("0UNSHARD,0F0, 0B0,0RESHARD \n12UNSHARD ,1F0,1B0\n", "x.csv"),
+            parse_csv("0F0,0B0\n1F0,1B0\n", "x.csv"));
+  for (const char* cell : {"UNSHARD", "0UNSHARD0", "-1RESHARD", "0unshard", "0UN SHARD"}) {
+    EXPECT_EQ(messages_of("0F0,0B0," + std::string(cell) + "\n").size(), 1U) << cell;
+  }
+}
+
 // PyTorch's files say the same when printed again, blank cells apart.
 TEST(Csv, PyTorchsFilesRoundTrip) {
   for (const char* name : {"dualpipev_4rank_10mb.csv", "zb1p_2rank_2stagep_comms.csv"}) {
@@ -121,7 +130,17 @@ TEST(Csv, AMicroBatchBeyondAllActionsIsRefused) {
   EXPECT_THAT(
       messages_of("0F0,0B0,0F1999999999\n"),
       ElementsAre("x.csv: line 1, cell 3: `0F1999999999`: micro-batches are numbered from 0 "
-                  "without gaps, and the file has just 3 actions"));
+                  "without gaps; up to this one they make 2000000000 forwards, and the file has "
+                  "just 3 actions"));
+  EXPECT_EQ(parse_csv("0F0,0B0,0F5\n", "x.csv").num_micro_batches, 6);
+}
+
+// Stages and micro-batches each below the number of actions, their product far above it.
+TEST(Csv, ManyStagesOfManyMicroBatchesThatAreMissingAreRefused) {
+  std::string text = "0F200";
+  for (int stage = 1; stage < 200; ++stage) text += "," + std::to_string(stage) + "F0";
+  EXPECT_THAT(messages_of(text), ElementsAre(HasSubstr("40200 forwards, and the file has just 200 "
+                                                       "actions")));
 }
 
 TEST(Csv, AFileThatIsNotThere) { EXPECT_THROW(read_csv("/nonexistent/x.csv"), UserError); }
