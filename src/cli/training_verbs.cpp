@@ -14,6 +14,7 @@
 #include "comm/run_rank.h"
 #include "config/rules.h"
 #include "train/prepare.h"
+#include "train/outputs.h"
 #include "train/run_request.h"
 #include "train/sample_run.h"
 #include "train/tokenizer.h"

@@ -26,6 +26,7 @@ constexpr double kMaxRanks = 65536;
 constexpr double kMaxLayers = 100000;
 constexpr double kMaxMicroBatches = 1000000;
 constexpr double kMaxSize = 1 << 24;
+constexpr double kMaxCost = 1e15;  // sums of a plan stay finite
 constexpr double kBelowOne = 0.999999999;
 
 constexpr NoField kSwitch{};
@@ -251,13 +252,15 @@ std::vector<Flag> make_table() {
       {"top-k", kSampling, kSample, sample<&SampleConfig::top_k>,
        "draw from the k most likely tokens, 0: from all", {.min = 0, .max = kMaxSize}},
 
-      {"cost-forward", kCost, kCosts, cost<&C::cost_forward>, "F", {.min = 0}},
-      {"cost-dgrad", kCost, kCosts, cost<&C::cost_dgrad>, "I, input gradient", {.min = 0}},
-      {"cost-wgrad", kCost, kCosts, cost<&C::cost_wgrad>, "W, weight gradient", {.min = 0}},
+      {"cost-forward", kCost, kCosts, cost<&C::cost_forward>, "F", {.min = 0, .max = kMaxCost}},
+      {"cost-dgrad", kCost, kCosts, cost<&C::cost_dgrad>, "I, input gradient", {.min = 0,
+       .max = kMaxCost}},
+      {"cost-wgrad", kCost, kCosts, cost<&C::cost_wgrad>, "W, weight gradient", {.min = 0,
+       .max = kMaxCost}},
       {"cost-pair", kCost, kCosts, cost<&C::cost_pair>, "a forward woven with a backward",
-       {.min = 0, .default_text = "forward + dgrad + wgrad"}},
+       {.min = 0, .max = kMaxCost, .default_text = "forward + dgrad + wgrad"}},
       {"cost-p2p", kCost, kCosts, cost<&C::cost_p2p>,
-       "delay of a hand-over between ranks, for the receiver", {.min = 0}},
+       "delay of a hand-over between ranks, for the receiver", {.min = 0, .max = kMaxCost}},
       {"costs", kCost, kCosts | kTrains, training<&T::costs>,
        "costs per stage, segment and wire, TOML"},
 

@@ -4,17 +4,19 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <sstream>
 #include <vector>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "costs/costs.h"
 #include "schedule/text.h"
 
 namespace weft {
 namespace {
+
+// Keeps sums over whole plans finite; the flags of single costs have the same limit.
+constexpr double kMaxCost = 1e15;
 
 const std::vector<SegmentKey>& all_segments() {
   static const std::vector<SegmentKey> kKeys = {
@@ -101,8 +103,8 @@ class Reader {
 
   bool read_number(const std::string& key, const toml::node& node, double& value) {
     const auto number = node.is_number() ? node.value<double>() : std::nullopt;
-    if (!number || !std::isfinite(*number) || *number < 0) {
-      wrong(key, node, "must be a number of 0 or more");
+    if (!number || !(*number >= 0 && *number <= kMaxCost)) {
+      wrong(key, node, "must be a number from 0 to 1e15");
       return false;
     }
     value = *number;
@@ -208,14 +210,7 @@ Costs parse_costs(std::string_view text, const std::string& source) {
   }
 }
 
-Costs read_costs(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    throw UserError(Violation{"costs-file", "--costs " + path, "the file cannot be opened"});
-  }
-  const std::string text((std::istreambuf_iterator<char>(file)), {});
-  return parse_costs(text, path);
-}
+Costs read_costs(const std::string& path) { return parse_costs(read_file(path, "--costs"), path); }
 
 std::string print_costs(const Costs& costs) {
   std::string out = fmt::format("unit = {}\np2p = {}\n", quoted(costs.unit), costs.p2p);

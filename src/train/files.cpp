@@ -45,6 +45,11 @@ std::filesystem::path temporary(const std::filesystem::path& path) {
   return path.string() + ".tmp";
 }
 
+// Renaming onto a symbolic link would replace the link, not the file that it stands for.
+std::filesystem::path behind_links(const std::filesystem::path& path) {
+  return std::filesystem::is_symlink(path) ? std::filesystem::weakly_canonical(path) : path;
+}
+
 }  // namespace
 
 MappedFile::MappedFile(std::filesystem::path path) : path_(std::move(path)) {
@@ -129,8 +134,8 @@ void FileWriter::finish() {
   }
 }
 
-AtomicFile::AtomicFile(std::filesystem::path path)
-    : path_(std::move(path)), writer_(temporary(path_)) {}
+AtomicFile::AtomicFile(const std::filesystem::path& path)
+    : path_(behind_links(path)), writer_(temporary(path_)) {}
 
 void AtomicFile::commit() {
   writer_.finish();

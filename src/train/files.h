@@ -76,10 +76,10 @@ class FileWriter {
 };
 
 // A file that appears under its name only when it is complete: written beside it as `NAME.tmp`,
-// renamed by commit(). Without commit() nothing is left and an older file stays as it was.
+// renamed by commit(), through symbolic links. Without commit() nothing is left and an older file stays as it was.
 class AtomicFile {
  public:
-  explicit AtomicFile(std::filesystem::path path);
+  explicit AtomicFile(const std::filesystem::path& path);
 
   void write(const void* data, std::size_t size_bytes) { writer_.write(data, size_bytes); }
   void write(std::string_view text) { writer_.write(text); }

@@ -31,6 +31,8 @@ double square_sum(const T* values, std::int64_t size) {
   return sum;
 }
 
+constexpr int kNamedFaults = 3;
+
 }  // namespace
 
 double square_sum(const at::Tensor& tensor) {
@@ -55,11 +57,16 @@ double gradient_norm(const ParameterStore& store, Group& world) {
   for (const auto& [name, bits] : squares) {
     const auto square = std::bit_cast<double>(bits);
     sum += square;
-    if (!std::isfinite(square) && ++num_faults <= 3) faults += " " + name;
+    if (!std::isfinite(square) && ++num_faults <= kNamedFaults) {
+      faults += (faults.empty() ? " " : ", ") + name;
+    }
   }
   if (!std::isfinite(sum)) {
-    throw RuntimeFault("the gradient is not finite in " + std::to_string(num_faults) + " of " +
-                       std::to_string(squares.size()) + " tensors:" + faults);
+    throw RuntimeFault(
+        "the gradient is not finite in " + std::to_string(num_faults) + " of " +
+        std::to_string(squares.size()) + " tensors:" + faults +
+        (num_faults > kNamedFaults ? ", ..." : "") +
+        "; what was saved before is untouched, a lower --lr or --clip-grad may help");
   }
   return std::sqrt(sum);
 }

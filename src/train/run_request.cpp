@@ -1,9 +1,6 @@
 #include "train/run_request.h"
 
-#include <unistd.h>
-
 #include <array>
-#include <filesystem>
 #include <map>
 #include <string>
 #include <string_view>
@@ -56,19 +53,6 @@ void take_sequence_length(Config& config) {
   config.model.seq_length = static_cast<int>(tokens->second.shape[1]);
 }
 
-// Empty if a file can be made or replaced there, else why not.
-std::string why_not_writable(const std::string& path) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  fs::path place = fs::path(path);
-  if (fs::exists(place, error)) {
-    return ::access(place.c_str(), W_OK) == 0 ? "" : "may not be written to";
-  }
-  place = fs::absolute(place).parent_path();
-  if (!fs::is_directory(place, error)) return "there is no folder " + place.string();
-  return ::access(place.c_str(), W_OK | X_OK) == 0 ? "" : "the folder may not be written to";
-}
-
 }  // namespace
 
 Config with_files(const Request& request) {
@@ -78,20 +62,6 @@ Config with_files(const Request& request) {
     take_sequence_length(config);
   }
   return config;
-}
-
-void require_writable_outputs(const TrainConfig& train) {
-  std::vector<Violation> violations;
-  const auto check = [&violations](std::string_view flag, const std::string& path) {
-    if (path.empty()) return;
-    const std::string why = why_not_writable(path);
-    if (!why.empty()) violations.push_back({"writable-file", std::string(flag) + " " + path, why});
-  };
-  check("--save", train.save);
-  check("--metrics", train.metrics);
-  check("--timeline", train.timeline);
-  check("--save-gradients", train.save_gradients);
-  if (!violations.empty()) throw UserError(std::move(violations));
 }
 
 }  // namespace weft

@@ -12,8 +12,4 @@ namespace weft {
 // UserError for a file that is not there or damaged, and for given flags that say otherwise.
 Config with_files(const Request& request);
 
-// Throws UserError, all at once, for outputs (--save, --metrics, --timeline, --save-gradients) that
-// lie where nothing can be written.
-void require_writable_outputs(const TrainConfig& train);
-
 }  // namespace weft

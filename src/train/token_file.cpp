@@ -26,12 +26,14 @@ class TokenFileRows : public Rows {
       refuse(path + ": tokens has " + std::to_string(tokens_.size(1)) + " columns",
              "--seq-length is " + std::to_string(sequence_length));
     }
-    if (!file_.contains("labels")) return;
-    labels_ = read(path, "labels");
-    if (labels_.sizes() != tokens_.sizes()) {
-      refuse(path + ": labels and tokens differ in shape", "both are [B, S]");
+    if (file_.contains("labels")) {
+      labels_ = read(path, "labels");
+      if (labels_.sizes() != tokens_.sizes()) {
+        refuse(path + ": labels and tokens differ in shape", "both are [B, S]");
+      }
+      check_range(path, "labels", labels_, vocabulary, true);
     }
-    check_range(path, "labels", labels_, vocabulary, true);
+    check_any_label(path);
   }
 
   std::int64_t sequence_length() const override { return tokens_.size(1); }
@@ -81,6 +83,15 @@ class TokenFileRows : public Rows {
                               : "in [0, " + std::to_string(vocabulary) + "), see --vocab-size") +
                  (may_be_uncounted ? ", or -100 for one that is not counted" : ""));
     }
+  }
+
+  void check_any_label(const std::string& path) const {
+    for (std::int64_t row = 0; row < rows_per_epoch(); ++row) {
+      if (count_valid_labels(row) > 0) return;
+    }
+    refuse(path + ": no label is counted",
+           labels_.defined() ? "at least one label that is not -100"
+                             : "at least 2 tokens a row: the target is the next one");
   }
 
   const std::int64_t* row_of(const at::Tensor& tensor, std::int64_t row) const {

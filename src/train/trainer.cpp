@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/log.h"
 #include "comm/current_action.h"
 #include "config/model_flags.h"
 #include "simulate/simulate.h"
@@ -125,7 +126,12 @@ class Trainer {
   void run_step() {
     const double start_ms = now_ms();
     set_current_action("reading step " + std::to_string(state_.step + 1));
-    const StepRecord record = engine_.forward_backward(read(*rows_, state_.consumed_rows));
+    const StepInput input = read(*rows_, state_.consumed_rows);
+    if (input.valid_labels == 0 && is_first_) {
+      log_warning("step " + std::to_string(state_.step + 1) +
+                  ": no label is counted, so its loss and gradients are zero");
+    }
+    const StepRecord record = engine_.forward_backward(input);
     StepMetrics metrics;
     if (config_.train.log_digests) {
       metrics.gradient_digest = gradient_digest(engine_.parameters(), world());

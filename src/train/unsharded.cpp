@@ -48,13 +48,13 @@ void save_unsharded(const std::string& path, const ParameterStore& store,
   for (const auto& [name, owner] : slice_owners(store, world)) {
     ++tag;
     if (world.rank() == 0 && owner.rank != 0) {
-      at::Tensor tensor = at::empty(owner.shape, at::dtype(store.main_type).device(store.device));
+      at::Tensor tensor = at::empty(owner.shape, at::dtype(store.main_type));
       world.recv(tensor, owner.rank, tag)->wait();
       all.emplace_back(name, tensor);
     } else if (world.rank() == 0) {
-      all.emplace_back(name, mine.at(name));
+      all.emplace_back(name, mine.at(name).detach().cpu());
     } else if (world.rank() == owner.rank) {
-      world.send(mine.at(name).detach().contiguous(), 0, tag)->wait();
+      world.send(mine.at(name).detach().cpu().contiguous(), 0, tag)->wait();
     }
   }
   run_together(world, [&] {
