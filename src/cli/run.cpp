@@ -72,6 +72,14 @@ RunFacts gather_facts(Request& request, std::vector<Violation>& violations) {
   return facts;
 }
 
+// Warnings are the same on every rank of a run: the process that has started the ranks says them,
+// or the first rank (comm/rendezvous.h reads the same variables).
+bool says_warnings(const EnvironmentVariables& environment) {
+  if (environment.contains("WEFT_LAUNCHER_PIPE")) return false;
+  const auto rank = environment.find("RANK");
+  return rank == environment.end() || rank->second == "0";
+}
+
 VerbFunction function_of(const VerbInfo& info) {
   for (const std::vector<VerbEntry>& table : {plan_verbs(), training_verbs()}) {
     for (const VerbEntry& entry : table) {
@@ -96,7 +104,9 @@ void run_verb(const std::string& name, const std::vector<std::string>& arguments
   }
   require_built(info);
   const RunFacts facts = gather_facts(request, violations);
-  for (const std::string& warning : request.warnings) log_warning(warning);
+  if (says_warnings(environment)) {
+    for (const std::string& warning : request.warnings) log_warning(warning);
+  }
   const std::vector<Violation> broken = check(request, facts);
   violations.insert(violations.end(), broken.begin(), broken.end());
   if (!violations.empty()) throw UserError(std::move(violations));

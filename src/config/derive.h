@@ -38,8 +38,9 @@ bool has_pairs(std::string_view method);
 // True if the schedule, in a file or not, lies on the ranks as a V, or --placement says so.
 bool lies_as_v(const Config& config, const RunFacts& facts);
 
-// Chunks per rank: as the schedule's file has them, 2 under a V, else from the layout string, the virtual pipeline flags (in this
-// order), 2 under `interleaved`, else 1. Rounded down where sizes do not divide (rules.h refuses).
+// Chunks per rank: as the schedule's file has them, 2 under a V, else from the layout string, the
+// virtual pipeline flags (in this order), 2 under `interleaved`, else 1. Rounded down where sizes
+// do not divide (rules.h refuses).
 int chunks_per_rank(const Config& config, const RunFacts& facts);
 
 // --schedules-method, else no-pipeline if P = 1, interleaved with several chunks a rank, else 1f1b.

@@ -11,10 +11,11 @@ namespace weft {
 
 std::string print_csv(const Schedule& schedule);
 
-// Blank cells, spaces, trailing blank lines and PyTorch's `UNSHARD` and `RESHARD` are skipped. The stage map follows from which rank
-// runs which stages: looped, else V (one rank with two stages counts as looped). The number of
-// micro-batches is the highest one named plus one. Whether the order can run is for the verifiers.
-// Throws UserError with file, line, cell and what was expected; every bad cell is listed.
+// Blank cells, spaces, trailing blank lines and PyTorch's `UNSHARD` and `RESHARD` are skipped. The
+// stage map follows from which rank runs which stages: looped, else V (one rank with two stages
+// counts as looped). The number of micro-batches is the highest one named plus one. Whether the
+// order can run is for the verifiers. Throws UserError with file, line, cell and what was expected;
+// every bad cell is listed.
 Schedule parse_csv(std::string_view text, const std::string& file_name);
 
 // Reads the file and parses it. Throws UserError too if it cannot be read.

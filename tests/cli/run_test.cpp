@@ -149,6 +149,9 @@ TEST_F(ScheduleFile, FallingWeightGradientsRunWithAWarning) {
   EXPECT_EQ(found.exit_code, 0);
   EXPECT_THAT(found.err, HasSubstr("falling.csv: 0B1 runs before 0B0"));
   EXPECT_THAT(found.err, HasSubstr("digests may differ"));
+  const std::string words = "simulate --schedules-method falling.csv";
+  EXPECT_EQ(run_weft(words, folder_, "RANK=0").err, found.err);
+  EXPECT_EQ(run_weft(words, folder_, "RANK=1").err, "");
 }
 
 // F = 1, B = 2 on two ranks: rank 0 does F0 F1, waits for B0 of rank 1 (1 + 1 + 2 = 4), ends at 9.
