@@ -77,18 +77,20 @@ std::string list_text(const Rows& rows) {
 }
 
 Rows lowered_rows(const Config& config, const Schedule& schedule) {
-  const bool reduces = config.parallel.data_parallel_size.value_or(1) > 1;
   if (config.output.level == "transfers") {
-    const Schedule transfers = with_transfers(schedule, reduces);
+    const Schedule transfers =
+        with_transfers(schedule, lower_options(config).reduce_gradients);
     require_none(verify_transfers(transfers));
     return rows_of(transfers);
   }
   if (config.output.level == "steps") {
     const Costs costs =
-        estimate_costs(config.model, config.parallel, config.schedule.micro_batch_size.value_or(1));
-    const LowerOptions options{.moe_fb_overlap = config.schedule.moe_fb_overlap,
-                               .reduce_gradients = reduces};
-    return rows_of(lower(schedule, make_layout(config, schedule.map), costs, options));
+        config.train.costs.empty()
+            ? estimate_costs(config.model, config.parallel,
+                             config.schedule.micro_batch_size.value_or(1))
+            : read_costs(config.train.costs);
+    return rows_of(
+        lower(schedule, make_layout(config, schedule.map), costs, lower_options(config)));
   }
   return rows_of(compute_level(schedule));
 }
@@ -97,7 +99,8 @@ Rows lowered_rows(const Config& config, const Schedule& schedule) {
 
 void run_schedule(const Request& request, const RunFacts& facts) {
   const Config config = resolved(request.config, facts);
-  const Schedule schedule = make_schedule(config);
+  const Costs costs = given_costs(config);
+  const Schedule schedule = make_schedule(config, costs);
   require_none(verify_order(schedule));
   const Rows rows = lowered_rows(config, schedule);
   const std::string format = format_of(config.output, "csv");
@@ -107,7 +110,7 @@ void run_schedule(const Request& request, const RunFacts& facts) {
   } else if (format == "json") {
     text = json_text(config, schedule, rows);
   } else if (config.output.level == "compute") {
-    text = print_grid(simulate(compute_level(schedule), Costs{}));
+    text = print_grid(simulate(compute_level(schedule), costs));
   } else {
     text = list_text(rows);
   }

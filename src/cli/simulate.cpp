@@ -18,22 +18,11 @@
 namespace weft {
 namespace {
 
-Costs costs_of(const Config& config) {
-  if (!config.train.costs.empty()) return read_costs(config.train.costs);
-  Costs costs;
-  costs.stage = {config.cost.cost_forward, config.cost.cost_dgrad, config.cost.cost_wgrad};
-  costs.pair = config.cost.cost_pair;
-  costs.p2p = config.cost.cost_p2p;
-  return costs;
-}
-
 // The compute level, or the steps level where the costs name wires.
 Timeline simulated(const Config& config, const Schedule& schedule, const Costs& costs) {
   if (costs.wires.empty()) return simulate(compute_level(schedule), costs);
-  const LowerOptions options{
-      .moe_fb_overlap = config.schedule.moe_fb_overlap,
-      .reduce_gradients = config.parallel.data_parallel_size.value_or(1) > 1};
-  return simulate(lower(schedule, make_layout(config, schedule.map), costs, options), costs);
+  return simulate(
+      lower(schedule, make_layout(config, schedule.map), costs, lower_options(config)), costs);
 }
 
 struct Simulation {
@@ -91,8 +80,8 @@ std::string text_of(const Simulation& simulation) {
 
 void run_simulate(const Request& request, const RunFacts& facts) {
   const Config config = resolved(request.config, facts);
-  const Costs costs = costs_of(config);
-  const Schedule schedule = make_schedule(config);
+  const Costs costs = given_costs(config);
+  const Schedule schedule = make_schedule(config, costs);
   if (std::vector<Finding> findings = verify_order(schedule); !findings.empty()) {
     throw PlanError(std::move(findings));
   }

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "cli/output.h"
 #include "cli/verbs.h"
 #include "comm/c10d.h"
@@ -57,7 +58,12 @@ void run_train(const Request& request, const RunFacts& facts) {
   const Config config = config_of_run(request, facts, place);
   require_device(config);
   require_writable_outputs(config.train);
+  // The process that the user started, or rank 0, speaks for all.
+  const bool speaks = place.started_by == StartedBy::None ||
+                      (place.started_by != StartedBy::Launcher && place.rank == 0);
+  if (!speaks) set_log_level(LogLevel::Warning);
   const RunPlan plan = make_run_plan(config);
+  set_log_level(LogLevel::Info);
   const int num_ranks = plan.mesh.world_size();
   at::set_num_threads(config.launch.threads_per_rank);
   if (config.launch.communicator == "threads") {

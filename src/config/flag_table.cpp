@@ -12,7 +12,7 @@ constexpr VerbSet kModels = kPlans | verbs(Verb::Sample);
 constexpr VerbSet kTrain = verbs(Verb::Train);
 constexpr VerbSet kTrains = verbs(Verb::Train, Verb::Plan);
 constexpr VerbSet kShows = verbs(Verb::Schedule, Verb::Simulate, Verb::Layout);
-constexpr VerbSet kCosts = verbs(Verb::Simulate);
+constexpr VerbSet kCosts = verbs(Verb::Schedule, Verb::Simulate);
 constexpr VerbSet kData = verbs(Verb::Data);
 constexpr VerbSet kSample = verbs(Verb::Sample);
 constexpr VerbSet kAll = ~0U;
@@ -81,7 +81,7 @@ std::vector<Flag> make_table() {
       {"schedules-method", kSchedule, kPlans, plan<&S::schedules_method>,
        "which schedule, or a file with one: ranks and micro-batches follow from the file",
        {.choices = {"gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "dualpipev",
-       "no-pipeline", "*.csv"}, .later_choices = {"auto"},
+       "no-pipeline", "auto", "*.csv"},
        .default_text = "no-pipeline if P = 1, interleaved with several chunks a rank, else 1f1b"}},
       {"num-microbatches", kSchedule, kPlans, plan<&S::num_microbatches>,
        "M, micro-batches per step and data parallel rank", {.min = 1, .max = kMaxMicroBatches,
@@ -108,6 +108,9 @@ std::vector<Flag> make_table() {
       {"pipeline-model-parallel-layout", kSchedule, kPlans,
        plan<&S::pipeline_model_parallel_layout>,
        "stages in forward order, joined by |: E embedding, t layer, L loss; t*3, (tt|)*2"},
+      {"max-live-chunks", kSchedule, kPlans, plan<&S::max_live_chunks>,
+       "auto: chunks whose activations a rank may keep at once", {.min = 1,
+       .max = kMaxMicroBatches, .default_text = "2P + 1, as dualpipev"}},
       {"placement", kSchedule, verbs(Verb::Layout), plan<&S::placement>, "how stages lie on ranks",
        {.choices = {"looped", "v"}, .default_text = "what the schedule needs"}},
 
@@ -283,9 +286,6 @@ std::vector<Flag> make_table() {
        .max = kMaxLayers}},
       {"mtp-loss-scaling-factor", kLater, kModels, kValue, "weight of that loss",
        {.status = kNotYet, .note = "it needs --mtp-num-layers"}},
-      {"max-live-chunks", kLater, kPlans, plan<&S::max_live_chunks>,
-       "limit for --schedules-method auto", {.min = 1, .max = kMaxMicroBatches, .status = kNotYet,
-       .note = "it needs --schedules-method auto"}},
       {"overlap-grad-reduce", kLater, kPlans, plan<&S::overlap_grad_reduce>,
        "reduce gradients while later backwards run", {.status = kNotYet,
        .note = "gradients are reduced after a stage's last weight gradient"}},

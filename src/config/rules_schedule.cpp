@@ -139,6 +139,21 @@ RuleBreak layout_stages_fit(const RuleInput& input) {
                      std::to_string(ranks) + " pipeline ranks"};
 }
 
+RuleBreak live_chunks_need_auto(const RuleInput& input) {
+  if (!input.request.given("max-live-chunks") || method_of(input) == "auto") return {};
+  return {input.request.found("max-live-chunks") + " with " + method_found(input),
+          "only auto searches under a limit: add --schedules-method auto, or leave it out"};
+}
+
+RuleBreak max_live_chunks(const RuleInput& input) {
+  constexpr int kLeast = 2;
+  const std::optional<int> limit = input.config.schedule.max_live_chunks;
+  if (method_of(input) != "auto" || limit.value_or(kLeast) >= kLeast) return {};
+  return {input.request.found("max-live-chunks"),
+          "a rank holds both chunks of a micro-batch at once, however they are ordered: the "
+          "smallest limit that can be met is 2"};
+}
+
 RuleBreak group_size_needs_interleaved(const RuleInput& input) {
   const auto* flag = "microbatch-group-size-per-virtual-pipeline-stage";
   if (!input.request.given(flag) || method_of(input) == "interleaved") return {};
@@ -228,6 +243,10 @@ std::vector<Rule> schedule_rules() {
       {"virtual-layers-divide", "schedule", kOwn, "", kCut, virtual_layers_divide},
       {"group-size-needs-interleaved", "schedule", kOwn, "", kCut, group_size_needs_interleaved,
        kRuns},
+      {"max-live-chunks-needs-auto", "schedule", kOwn, "", "max-live-chunks schedules-method",
+       live_chunks_need_auto, kRuns},
+      {"max-live-chunks", "schedule", kOwn, "", "max-live-chunks schedules-method",
+       max_live_chunks, kRuns},
       {"plan-size", "schedule", kOwn, "",
        "pipeline-model-parallel-size num-microbatches num-virtual-stages-per-pipeline-rank",
        plan_size},

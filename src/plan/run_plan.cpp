@@ -1,11 +1,12 @@
 #include "plan/run_plan.h"
 
 #include "base/error.h"
+#include "base/log.h"
 #include "config/derive.h"
 #include "layout/make_layout.h"
-#include "passes/pass_list.h"
 #include "schedule/csv.h"
 #include "schedule/registry.h"
+#include "search/search_schedule.h"
 
 namespace weft {
 namespace {
@@ -25,10 +26,40 @@ Schedule read_schedule(const Config& config) {
   return schedule;
 }
 
+Schedule search_on(const Config& config, const Costs& costs) {
+  AutoRequest request{.num_ranks = config.parallel.pipeline_model_parallel_size,
+                      .num_micro_batches = config.schedule.num_microbatches.value(),
+                      .max_live_chunks = config.schedule.max_live_chunks,
+                      .overlap = config.schedule.moe_fb_overlap,
+                      .costs = costs,
+                      .lowering = lower_options(config)};
+  if (!costs.wires.empty()) {
+    request.layout = make_layout(config, make_stage_map(config, Placement::V));
+  }
+  FoundSchedule found = search_schedule(request);
+  log_info(found.summary);
+  return std::move(found.schedule);
+}
+
 }  // namespace
 
-Schedule make_schedule(const Config& config) {
+Costs given_costs(const Config& config) {
+  if (!config.train.costs.empty()) return read_costs(config.train.costs);
+  Costs costs;
+  costs.stage = {config.cost.cost_forward, config.cost.cost_dgrad, config.cost.cost_wgrad};
+  costs.pair = config.cost.cost_pair;
+  costs.p2p = config.cost.cost_p2p;
+  return costs;
+}
+
+LowerOptions lower_options(const Config& config) {
+  return {.moe_fb_overlap = config.schedule.moe_fb_overlap,
+          .reduce_gradients = config.parallel.data_parallel_size.value_or(1) > 1};
+}
+
+Schedule make_schedule(const Config& config, const Costs& costs) {
   const ScheduleConfig& wanted = config.schedule;
+  if (wanted.schedules_method == "auto") return search_on(config, costs);
   if (is_schedule_file(wanted.schedules_method)) return read_schedule(config);
   const ScheduleEntry* entry = find_schedule(wanted.schedules_method);
   const Placement placement = entry != nullptr ? entry->placement : Placement::Looped;
@@ -54,17 +85,16 @@ RunPlan make_run_plan(const Config& config) {
   plan.sizes.global_batch_size =
       plan.sizes.micro_batch_size * plan.sizes.num_micro_batches * plan.mesh.dp_size;
   plan.tied_embeddings = !config.model.untie_embeddings_and_output_weights;
-  plan.schedule = make_schedule(config);
-  plan.layout = make_layout(config, plan.schedule.map);
   plan.costs = config.train.costs.empty()
                    ? estimate_costs(config.model, parallel, plan.sizes.micro_batch_size)
                    : read_costs(config.train.costs);
-  const bool overlap = config.schedule.moe_fb_overlap;
-  plan.steps = lower(plan.schedule, plan.layout, plan.costs,
-                     {.moe_fb_overlap = overlap, .reduce_gradients = plan.mesh.dp_size > 1});
+  plan.schedule = make_schedule(config, plan.costs);
+  plan.layout = make_layout(config, plan.schedule.map);
+  plan.steps = lower(plan.schedule, plan.layout, plan.costs, lower_options(config));
   plan.forward_steps =
       lower(build_forward_only(plan.schedule.map, plan.sizes.num_micro_batches), plan.layout,
-            plan.costs, {.moe_fb_overlap = overlap, .forward_only = true});
+            plan.costs,
+            {.moe_fb_overlap = config.schedule.moe_fb_overlap, .forward_only = true});
   return plan;
 }
 

@@ -7,6 +7,7 @@
 #include "costs/costs.h"
 #include "layout/layout.h"
 #include "layout/mesh.h"
+#include "passes/pass_list.h"
 #include "schedule/schedule.h"
 #include "schedule/step.h"
 
@@ -31,11 +32,18 @@ struct RunPlan {
   StepPlan forward_steps;  // one evaluation step, forwards only
 };
 
-// Both take a config that has passed the rules and is resolved (config/derive.h).
+// All take a config that has passed the rules and is resolved (config/derive.h).
 
-// The schedule that the flags ask for: compute level, or transfers level if it is read from a file
-// of that level. Throws UserError.
-Schedule make_schedule(const Config& config);
+// --costs, else --cost-forward and its kin.
+Costs given_costs(const Config& config);
+
+// How the flags ask for a step's plan to be lowered.
+LowerOptions lower_options(const Config& config);
+
+// The schedule that the flags ask for, at the compute level unless a file has one of transfers.
+// `auto` searches on the costs, of lowered plans if they name wires, and logs what it found and
+// gained. Throws UserError.
+Schedule make_schedule(const Config& config, const Costs& costs);
 
 // The same value on every rank. Throws PlanError with every finding if the plan does not pass the
 // verifiers.

@@ -28,8 +28,9 @@ const ScheduleEntry& require_entry(const std::string& name) {
                          " and files that end in .csv"});
   }
   if (entry->build == nullptr) {
-    throw UserError({"schedule-not-built", std::string(kMethodFlag) + name,
-                     "this schedule is known but not built yet; there are " + join(built)});
+    throw UserError({"schedule-searched", std::string(kMethodFlag) + name,
+                     "this schedule is searched for on costs, not built from sizes alone; built "
+                     "are " + join(built)});
   }
   return *entry;
 }

@@ -26,7 +26,7 @@ struct ScheduleEntry {
   Placement placement = Placement::Looped;
   int chunks = 0;          // per rank; 0: as many as asked for
   bool has_pairs = false;  // can weave a forward with a backward, so --moe-fb-overlap is allowed
-  Schedule (*build)(const BuildRequest&) = nullptr;  // null: known but not built yet
+  Schedule (*build)(const BuildRequest&) = nullptr;  // null: searched for on costs (search/)
 };
 
 const std::vector<ScheduleEntry>& schedule_table();

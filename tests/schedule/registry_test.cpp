@@ -41,7 +41,7 @@ TEST(Registry, DefaultName) {
 
 TEST(Registry, UnknownAndUnbuiltNames) {
   EXPECT_THAT(rules_of("dualpipe-v", {}), ElementsAre("schedule-unknown"));
-  EXPECT_THAT(rules_of("auto", {}), ElementsAre("schedule-not-built"));
+  EXPECT_THAT(rules_of("auto", {}), ElementsAre("schedule-searched"));
   try {
     build_schedule("dualpipv", {});
     FAIL() << "an unknown name was accepted";
