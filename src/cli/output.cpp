@@ -1,7 +1,9 @@
 #include "cli/output.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -29,6 +31,13 @@ void write_result(const OutputConfig& output, std::string_view text) {
   } else {
     write_file(output.output, text, "--output");
   }
+}
+
+int terminal_width(const OutputConfig& output) {
+  winsize size{};
+  const bool terminal = output.output.empty() && isatty(STDOUT_FILENO) == 1;
+  if (!terminal || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
+  return std::max(40, static_cast<int>(size.ws_col));
 }
 
 std::string format_of(const OutputConfig& output, std::string_view otherwise) {

@@ -7,6 +7,7 @@ std::vector<VerbEntry> plan_verbs() {
       {Verb::Schedule, run_schedule},
       {Verb::Simulate, run_simulate},
       {Verb::Layout, run_layout},
+      {Verb::Report, run_report},
   };
 }
 

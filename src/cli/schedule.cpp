@@ -1,4 +1,5 @@
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "cli/output.h"
 #include "cli/verbs.h"
@@ -11,6 +12,8 @@
 #include "schedule/text.h"
 #include "simulate/simulate.h"
 #include "timeline/grid.h"
+#include "timeline/html.h"
+#include "timeline/svg.h"
 
 namespace weft {
 namespace {
@@ -76,45 +79,70 @@ std::string list_text(const Rows& rows) {
   return text;
 }
 
+// What steps cost: as --costs says, else as estimated from the model.
+Costs step_costs(const Config& config) {
+  if (!config.train.costs.empty()) return read_costs(config.train.costs);
+  return estimate_costs(config.model, config.parallel,
+                        config.schedule.micro_batch_size.value_or(1));
+}
+
+StepPlan lowered(const Config& config, const Schedule& schedule) {
+  return lower(schedule, make_layout(config, schedule.map), step_costs(config),
+               lower_options(config));
+}
+
 Rows lowered_rows(const Config& config, const Schedule& schedule) {
   if (config.output.level == "transfers") {
-    const Schedule transfers =
-        with_transfers(schedule, lower_options(config).reduce_gradients);
+    const Schedule transfers = with_transfers(schedule, lower_options(config).reduce_gradients);
     require_none(verify_transfers(transfers));
     return rows_of(transfers);
   }
-  if (config.output.level == "steps") {
-    const Costs costs =
-        config.train.costs.empty()
-            ? estimate_costs(config.model, config.parallel,
-                             config.schedule.micro_batch_size.value_or(1))
-            : read_costs(config.train.costs);
-    return rows_of(
-        lower(schedule, make_layout(config, schedule.map), costs, lower_options(config)));
-  }
+  if (config.output.level == "steps") return rows_of(lowered(config, schedule));
   return rows_of(compute_level(schedule));
+}
+
+// When everything would run; at the compute level under the costs of cells.
+Timeline timeline_of(const Config& config, const Schedule& schedule) {
+  if (config.output.level == "compute") {
+    return simulate(compute_level(schedule), given_costs(config));
+  }
+  return simulate(lowered(config, schedule), step_costs(config));
+}
+
+// Null for a format that lists cells.
+std::optional<std::string> drawn(const Config& config, const Schedule& schedule,
+                                 const std::string& format) {
+  if (format == "svg") {
+    return print_svg(timeline_of(config, schedule), schedule_title(config));
+  }
+  if (format == "html") {
+    return print_html({schedule_title(config), {{"simulated", timeline_of(config, schedule)}}, {}});
+  }
+  if (format == "text" && config.output.level == "compute") {
+    return print_grid(timeline_of(config, schedule), terminal_width(config.output));
+  }
+  return std::nullopt;
 }
 
 }  // namespace
 
 void run_schedule(const Request& request, const RunFacts& facts) {
   const Config config = resolved(request.config, facts);
-  const Costs costs = given_costs(config);
-  const Schedule schedule = make_schedule(config, costs);
+  const Schedule schedule = make_schedule(config, given_costs(config));
   require_none(verify_order(schedule));
-  const Rows rows = lowered_rows(config, schedule);
   const std::string format = format_of(config.output, "csv");
-  std::string text;
-  if (format == "csv") {
-    text = csv_text(rows);
-  } else if (format == "json") {
-    text = json_text(config, schedule, rows);
-  } else if (config.output.level == "compute") {
-    text = print_grid(simulate(compute_level(schedule), costs));
-  } else {
-    text = list_text(rows);
+  if (const std::optional<std::string> picture = drawn(config, schedule, format)) {
+    write_result(config.output, *picture);
+    return;
   }
-  write_result(config.output, text);
+  const Rows rows = lowered_rows(config, schedule);
+  if (format == "csv") {
+    write_result(config.output, csv_text(rows));
+  } else if (format == "json") {
+    write_result(config.output, json_text(config, schedule, rows));
+  } else {
+    write_result(config.output, list_text(rows));
+  }
 }
 
 }  // namespace weft

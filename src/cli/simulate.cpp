@@ -13,7 +13,9 @@
 #include "passes/verify.h"
 #include "plan/run_plan.h"
 #include "schedule/text.h"
+#include "timeline/html.h"
 #include "timeline/metrics.h"
+#include "timeline/write_timelines.h"
 
 namespace weft {
 namespace {
@@ -88,9 +90,19 @@ void run_simulate(const Request& request, const RunFacts& facts) {
   Simulation simulation{
       simulated(config, schedule, costs), {}, count_live(compute_level(schedule))};
   simulation.metrics = measure(simulation.timeline);
-  const bool json = format_of(config.output, "json") == "json";
-  write_result(config.output,
-               json ? json_text(simulation, config.output.events) : text_of(simulation));
+  if (!config.train.timeline.empty()) {
+    write_timelines(config.train.timeline, {schedule_title(config), {}, simulation.timeline, {}});
+  }
+  const std::string format = format_of(config.output, "json");
+  if (format == "html") {
+    write_result(
+        config.output,
+        print_html({schedule_title(config), {{"simulated", std::move(simulation.timeline)}}, {}}));
+  } else if (format == "json") {
+    write_result(config.output, json_text(simulation, config.output.events));
+  } else {
+    write_result(config.output, text_of(simulation));
+  }
 }
 
 }  // namespace weft

@@ -23,5 +23,6 @@ std::vector<VerbEntry> training_verbs();
 void run_schedule(const Request& request, const RunFacts& facts);
 void run_simulate(const Request& request, const RunFacts& facts);
 void run_layout(const Request& request, const RunFacts& facts);
+void run_report(const Request& request, const RunFacts& facts);
 
 }  // namespace weft

@@ -97,7 +97,7 @@ struct LaunchConfig {
 // What a verb that shows something prints, and where to.
 struct OutputConfig {
   std::string level = "compute";  // compute, transfers, steps
-  std::string format;             // text, csv, json; empty: the verb's own default
+  std::string format;             // text, csv, json, svg, html; empty: the verb's own default
   std::string output;             // file instead of standard output
   bool events = false;
 };
@@ -121,6 +121,10 @@ struct DataConfig {
   bool append_eod = false;  // token 256 after each document
 };
 
+struct ReportConfig {
+  std::string predicted;  // timeline file to compare with
+};
+
 struct SampleConfig {
   std::string prompt;
   int max_new_tokens = 128;
@@ -137,6 +141,7 @@ struct Config {
   OutputConfig output;
   CostConfig cost;
   DataConfig data;
+  ReportConfig report;
   SampleConfig sample;
 };
 

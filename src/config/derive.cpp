@@ -84,6 +84,15 @@ int micro_batch_size(const Config& config, const RunFacts& facts) {
   return static_cast<int>(std::max<std::int64_t>(1, *schedule.global_batch_size / micro_batches));
 }
 
+std::string schedule_title(const Config& config) {
+  const ScheduleConfig& schedule = config.schedule;
+  std::string title = schedule.schedules_method;
+  if (schedule.moe_fb_overlap) title += ", --moe-fb-overlap";
+  if (schedule.dualpipev_dw_detach) title += ", --dualpipev-dw-detach";
+  return title + ", P = " + std::to_string(config.parallel.pipeline_model_parallel_size) +
+         ", M = " + std::to_string(schedule.num_microbatches.value_or(0));
+}
+
 Config resolved(const Config& config, const RunFacts& facts) {
   Config result = config;
   ModelConfig& model = result.model;

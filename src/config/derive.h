@@ -56,6 +56,9 @@ std::optional<int> num_micro_batches(const Config& config, const RunFacts& facts
 // As given, else global batch / (M * DP), else 1.
 int micro_batch_size(const Config& config, const RunFacts& facts);
 
+// `dualpipev, --moe-fb-overlap, P = 4, M = 10`, of a resolved config.
+std::string schedule_title(const Config& config);
+
 // The config with all of the above and the model's derived sizes filled in: nothing that is left
 // empty has a default. Expects a config that passed the rules.
 Config resolved(const Config& config, const RunFacts& facts);

@@ -13,6 +13,7 @@ constexpr VerbSet kTrain = verbs(Verb::Train);
 constexpr VerbSet kTrains = verbs(Verb::Train, Verb::Plan);
 constexpr VerbSet kShows = verbs(Verb::Schedule, Verb::Simulate, Verb::Layout);
 constexpr VerbSet kCosts = verbs(Verb::Schedule, Verb::Simulate);
+constexpr VerbSet kReport = verbs(Verb::Report);
 constexpr VerbSet kData = verbs(Verb::Data);
 constexpr VerbSet kSample = verbs(Verb::Sample);
 constexpr VerbSet kAll = ~0U;
@@ -215,9 +216,14 @@ std::vector<Flag> make_table() {
        "save every so many steps, 0: at the end only", {.min = 0, .max = 1e9}},
       {"load", kFiles, kRuns | kSample, training<&T::load>,
        "folder with checkpoints"},
-      {"metrics", kFiles, kTrain, training<&T::metrics>, "one JSON object a step"},
-      {"timeline", kFiles, kTrain, training<&T::timeline>,
-       "timeline of the last step: .json for Perfetto, .html for a browser, else both"},
+      {"metrics", kFiles, kTrain | kReport, training<&T::metrics>,
+       "one JSON object a step; `weft report` reads it"},
+      {"timeline", kFiles, kTrain | kCosts | kReport, training<&T::timeline>,
+       "timeline of the last step: .json for Perfetto and `weft report`, which reads it, .html for "
+       "a browser, else both"},
+      {"predicted", kFiles, kReport, field<&Config::report, &ReportConfig::predicted>(),
+       "what to compare with: a --timeline of `weft simulate`, or of another run",
+       {.default_text = "the prediction that the run left in --timeline"}},
       {"save-gradients", kFiles, kTrain, training<&T::save_gradients>,
        "main gradients of the first step, safetensors"},
 
@@ -264,17 +270,18 @@ std::vector<Flag> make_table() {
        {.min = 0, .max = kMaxCost, .default_text = "forward + dgrad + wgrad"}},
       {"cost-p2p", kCost, kCosts, cost<&C::cost_p2p>,
        "delay of a hand-over between ranks, for the receiver", {.min = 0, .max = kMaxCost}},
-      {"costs", kCost, kCosts | kTrains, training<&T::costs>,
-       "costs per stage, segment and wire, TOML"},
+      {"costs", kCost, kCosts | kTrains | kReport, training<&T::costs>,
+       "costs per stage, segment and wire, TOML; `weft report` writes it"},
 
       {"level", kOutput, verbs(Verb::Schedule), output<&O::level>, "how far lowered",
        {.choices = {"compute", "transfers", "steps"}}},
-      {"format", kOutput, kShows, output<&O::format>, "form of the result",
-       {.choices = {"text", "csv", "json"}, .later_choices = {"svg", "html"},
+      {"format", kOutput, kShows | kReport, output<&O::format>,
+       "form of the result; csv and svg are for schedule, html for schedule, simulate and report",
+       {.choices = {"text", "csv", "json", "svg", "html"},
        .default_text = "text on a terminal, else json; schedule: else csv"}},
       {"events", kOutput, verbs(Verb::Simulate), output<&O::events>,
        "list every event in the JSON"},
-      {"output", kOutput, kShows | verbs(Verb::Logits, Verb::Sample), output<&O::output>,
+      {"output", kOutput, kShows | kReport | verbs(Verb::Logits, Verb::Sample), output<&O::output>,
        "write the result to this file", {.default_text = "standard output"}},
 
       {"tensor-model-parallel-size", kLater, kPlans, parallel<&P::tensor_model_parallel_size>,

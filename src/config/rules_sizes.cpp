@@ -1,4 +1,7 @@
 // Rules on sizes: of the model, of batches, of ranks; and what a verb cannot do without.
+#include <algorithm>
+
+#include "base/names.h"
 #include "base/numbers.h"
 #include "config/rules.h"
 
@@ -228,9 +231,38 @@ RuleBreak sample_needs(const RuleInput& input) {
   return {};
 }
 
+std::vector<std::string> formats_of(Verb verb) {
+  if (verb == Verb::Schedule) return {"text", "csv", "json", "svg", "html"};
+  if (verb == Verb::Simulate || verb == Verb::Report) return {"text", "json", "html"};
+  return {"text", "json"};
+}
+
 RuleBreak format_of_verb(const RuleInput& input) {
-  if (input.config.output.format != "csv" || input.request.verb == Verb::Schedule) return {};
-  return {input.request.found("format"), "text and json are allowed here"};
+  const std::string& format = input.config.output.format;
+  const std::vector<std::string> formats = formats_of(input.request.verb);
+  if (format.empty() || std::ranges::find(formats, format) != formats.end()) return {};
+  return {input.request.found("format"),
+          "`weft " + std::string(info_of(input.request.verb).name) + "` has " + join(formats)};
+}
+
+RuleBreak picture_has_times(const RuleInput& input) {
+  const OutputConfig& output = input.config.output;
+  if (output.level != "transfers" || (output.format != "svg" && output.format != "html")) return {};
+  return {both(input, "level", "format"),
+          "transfers have no times of their own: draw the compute level, or the steps level, where "
+          "wires have their lanes"};
+}
+
+RuleBreak report_needs(const RuleInput& input) {
+  const TrainConfig& files = input.config.train;
+  if (files.metrics.empty() && files.timeline.empty()) {
+    return {"--metrics and --timeline not given",
+            "give what `weft train` wrote: --metrics FILE.jsonl, --timeline FILE.json, or both"};
+  }
+  if (!files.timeline.empty()) return {};
+  const char* flag = !input.config.report.predicted.empty() ? "predicted" : "costs";
+  if (!input.request.given(flag)) return {};
+  return {input.request.found(flag), "it needs --timeline FILE.json as `weft train` wrote it"};
 }
 
 RuleBreak events_need_json(const RuleInput& input) {
@@ -285,7 +317,11 @@ std::vector<Rule> size_rules() {
       {"data-needs", "data", kOwn, "", "data-command input output-prefix", data_needs,
        verbs(Verb::Data)},
       {"sample-needs", "sampling", kOwn, "", "load prompt", sample_needs, verbs(Verb::Sample)},
+      {"report-needs", "report", kOwn, "", "metrics timeline predicted costs", report_needs,
+       verbs(Verb::Report)},
       {"format-of-verb", "output", kOwn, "", "format", format_of_verb},
+      {"picture-has-times", "output", kOwn, "", "level format", picture_has_times,
+       verbs(Verb::Schedule)},
       {"events-need-json", "output", kOwn, "", "events format", events_need_json},
       {"one-cost-model", "costs", kOwn, "", "costs", one_cost_model},
   };

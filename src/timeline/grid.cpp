@@ -13,18 +13,9 @@
 namespace weft {
 namespace {
 
-constexpr int kMaxColumns = 2000;
-
-struct Box {
-  int first = 0;  // column
-  int last = 0;   // one past
-  std::string label;
-};
-
-struct Row {
-  std::string name;
-  std::vector<Box> boxes;
-};
+constexpr int kMaxColumns = 4000;
+constexpr int kLeastRoom = 8;
+constexpr int kDotEvery = 4;  // characters, in a grid that is to scale
 
 template <class Visit>
 void for_each_work(const Timeline& timeline, Visit visit) {
@@ -34,6 +25,15 @@ void for_each_work(const Timeline& timeline, Visit visit) {
     }
   }
 }
+
+// Times as characters of a line: a column is `unit` long and `width` wide.
+struct Scale {
+  double unit = 1;
+  int width = 1;
+  bool exact = false;  // a column per unit; else to scale
+
+  int at(double time) const { return static_cast<int>(std::lround(time / unit)) * width; }
+};
 
 // The largest unit of which all starts and ends are multiples, if it gives few enough columns.
 std::optional<double> common_unit(const Timeline& timeline, double makespan) {
@@ -54,66 +54,108 @@ std::optional<double> common_unit(const Timeline& timeline, double makespan) {
   return std::nullopt;
 }
 
-double approximate_unit(const Timeline& timeline, double makespan) {
-  double shortest = makespan;
+// A label and the space after it.
+double room_of(const Event& event) { return static_cast<double>(short_text(event).size()) + 1; }
+
+// A column per unit, wide enough for every label.
+Scale exact_scale(const Timeline& timeline, double unit) {
+  Scale scale{unit, 2, true};
   for_each_work(timeline, [&](const Event& event) {
-    shortest = std::min(shortest, event.end - event.start);
+    const double columns = std::round((event.end - event.start) / unit);
+    const int needed = static_cast<int>(std::ceil(room_of(event) / std::max(columns, 1.0)));
+    scale.width = std::max(scale.width, needed);
   });
-  return std::max(shortest, makespan / kMaxColumns);
+  return scale;
 }
 
-std::vector<Row> rows_of(const Timeline& timeline, double unit) {
-  const auto column = [unit](double time) { return static_cast<int>(std::lround(time / unit)); };
-  std::vector<Row> rows;
-  for (const RankTimeline& rank : timeline.ranks) {
-    Row row{fmt::format("rank {}", rank.rank.value), {}};
-    for (const Event& event : rank.events) {
-      if (!is_work(event)) continue;
-      const Box box{column(event.start), column(event.end), short_text(event)};
-      if (box.last > box.first) row.boxes.push_back(box);
-    }
-    rows.push_back(std::move(row));
+// A column is a character; every label fits unless the grid would be too long.
+Scale true_scale(const Timeline& timeline, double makespan) {
+  double unit = makespan;
+  for_each_work(timeline, [&](const Event& event) {
+    unit = std::min(unit, (event.end - event.start) / room_of(event));
+  });
+  return {std::max(unit, makespan / kMaxColumns), 1, false};
+}
+
+Scale choose_scale(const Timeline& timeline, double makespan) {
+  const Scale to_scale = true_scale(timeline, makespan);
+  const std::optional<double> unit = common_unit(timeline, makespan);
+  if (!unit) return to_scale;
+  const Scale exact = exact_scale(timeline, *unit);
+  return exact.at(makespan) > 2 * to_scale.at(makespan) ? to_scale : exact;
+}
+
+void put(std::string& line, int at, const std::string& text) {
+  line.replace(static_cast<std::size_t>(at), text.size(), text);
+}
+
+// The label over `size` characters, drawn out with `fill`, the last one a space.
+std::string box_text(const std::string& label, int size, char fill) {
+  if (size == 1) return "|";
+  std::string text = label;
+  text.resize(static_cast<std::size_t>(size - 1), fill);
+  return text + " ";
+}
+
+std::string draw(const RankTimeline& rank, const Scale& scale, int size) {
+  std::string line(static_cast<std::size_t>(size), ' ');
+  const int every = scale.exact ? scale.width : kDotEvery;
+  int idle_from = 0;
+  const auto draw_idle = [&](int to) {
+    for (int at = idle_from; at < to; at += every) line[static_cast<std::size_t>(at)] = '.';
+  };
+  for (const Event& event : rank.events) {
+    if (!is_work(event)) continue;
+    const int first = scale.at(event.start), last = scale.at(event.end);
+    if (last <= first || first < idle_from) continue;
+    draw_idle(first);
+    const bool one_column = scale.exact && last - first == scale.width;
+    put(line, first, box_text(short_text(event), last - first, one_column ? ' ' : '-'));
+    idle_from = last;
   }
-  return rows;
-}
-
-// Wide enough for every label and a space after it.
-int column_width(const std::vector<Row>& rows) {
-  int width = 2;
-  for (const Row& row : rows) {
-    for (const Box& box : row.boxes) {
-      const int columns = box.last - box.first;
-      const int needed = static_cast<int>(box.label.size()) + 1;
-      width = std::max(width, (needed + columns - 1) / columns);
-    }
-  }
-  return width;
-}
-
-void put(std::string& line, std::size_t at, const std::string& text) {
-  line.replace(at, text.size(), text);
-}
-
-std::string draw(const Row& row, int columns, int width) {
-  std::string line(static_cast<std::size_t>(columns * width), ' ');
-  for (int c = 0; c < columns; ++c) line[static_cast<std::size_t>(c * width)] = '.';
-  for (const Box& box : row.boxes) {
-    std::string text = box.label;
-    text.resize(static_cast<std::size_t>((box.last - box.first) * width - 1), '-');
-    put(line, static_cast<std::size_t>(box.first * width), text + " ");
-  }
+  draw_idle(size);
   return line;
 }
 
-// Times at as many columns as leave a space between them.
-std::string draw_ruler(int columns, int width, double unit) {
-  std::string line(static_cast<std::size_t>(columns * width), ' ');
-  const auto text = [unit](int column) { return fmt::format("{:.4g}", column * unit); };
-  std::size_t longest = 0;
-  for (int c = 0; c < columns; ++c) longest = std::max(longest, text(c).size());
-  const int every = (static_cast<int>(longest) + width) / width;
-  for (int c = 0; c + every <= columns; c += every) {
-    put(line, static_cast<std::size_t>(c * width), text(c));
+// At most `digits` behind the point, none that say nothing.
+std::string time_text(double time, int digits) {
+  std::string text = fmt::format("{:.{}f}", time, digits);
+  if (text.find('.') == std::string::npos) return text;
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.ends_with('.')) text.pop_back();
+  return text;
+}
+
+// A round time that leaves room for `size` characters between marks.
+double round_step(double least) {
+  const double power = std::pow(10, std::floor(std::log10(least)));
+  for (const double factor : {1.0, 2.0, 5.0}) {
+    if (factor * power >= least * (1 - 1e-9)) return factor * power;
+  }
+  return 10 * power;
+}
+
+// Times over the characters [first, first + size), each with a space after it.
+std::string draw_ruler(const Scale& scale, int first, int size, double makespan) {
+  const int columns = scale.width;
+  const double from = first / columns * scale.unit;
+  const int digits =
+      std::clamp(2 - static_cast<int>(std::floor(std::log10(scale.unit * columns))), 0, 9);
+  const int longest = static_cast<int>(time_text(makespan, scale.exact ? 4 : 0).size()) + 3;
+  double step = scale.unit;
+  double mark = from;
+  if (!scale.exact) {
+    step = round_step(longest * scale.unit);
+    mark = std::max(0.0, std::ceil(from / step - 1e-9)) * step;
+  }
+  std::string line(static_cast<std::size_t>(size), ' ');
+  int free = 0;
+  for (; scale.at(mark) - first < size; mark += step) {
+    const std::string text = time_text(mark, scale.exact ? 4 : digits);
+    const int at = scale.at(mark) - first, end = at + static_cast<int>(text.size());
+    if (at < free || end > size) continue;
+    put(line, at, text);
+    free = end + 1;
   }
   return line;
 }
@@ -128,27 +170,30 @@ std::string print_grid(const Timeline& timeline, int width) {
   double makespan = 0;
   for_each_work(timeline, [&](const Event& event) { makespan = std::max(makespan, event.end); });
   if (makespan <= 0) return "";
-  const auto exact = common_unit(timeline, makespan);
-  const double unit = exact ? *exact : approximate_unit(timeline, makespan);
-  std::vector<Row> rows = rows_of(timeline, unit);
-  const int columns = static_cast<int>(std::lround(makespan / unit));
-  const int of_column = exact ? column_width(rows) : std::min(column_width(rows), 8);
-
+  std::vector<std::string> names;
   std::size_t name_size = 4;
-  for (const Row& row : rows) name_size = std::max(name_size, row.name.size());
-  std::vector<std::pair<std::string, std::string>> lines = {
-      {"time", draw_ruler(columns, of_column, unit)}};
-  for (const Row& row : rows) lines.emplace_back(row.name, draw(row, columns, of_column));
+  for (const RankTimeline& rank : timeline.ranks) {
+    names.push_back(fmt::format("rank {}", rank.rank.value));
+    name_size = std::max(name_size, names.back().size());
+  }
+  const int room = std::max(kLeastRoom, width - static_cast<int>(name_size) - 2);
+  Scale scale = choose_scale(timeline, makespan);
+  scale.width = std::min(scale.width, room);
+  const int size = std::max(1, scale.at(makespan));
+  std::vector<std::string> lines;
+  for (const RankTimeline& rank : timeline.ranks) lines.push_back(draw(rank, scale, size));
 
-  const int room = width - static_cast<int>(name_size) - 2 + 1;  // the last space is trimmed
-  const int per_block = std::max(1, room / of_column);
+  const int per_block = room / scale.width * scale.width;
   std::string out;
-  for (int first = 0; first < columns; first += per_block) {
+  for (int first = 0; first < size; first += per_block) {
+    const int count = std::min(per_block, size - first);
     if (first > 0) out += "\n";
-    for (const auto& [name, line] : lines) {
-      const std::string part = line.substr(static_cast<std::size_t>(first * of_column),
-                                           static_cast<std::size_t>(per_block * of_column));
-      out += trimmed(fmt::format("{:<{}}  {}", name, name_size, part)) + "\n";
+    const std::string ruler = draw_ruler(scale, first, count, makespan);
+    out += trimmed(fmt::format("{:<{}}  {}", "time", name_size, ruler)) + "\n";
+    for (std::size_t r = 0; r < lines.size(); ++r) {
+      const std::string part =
+          lines[r].substr(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
+      out += trimmed(fmt::format("{:<{}}  {}", names[r], name_size, part)) + "\n";
     }
   }
   return out;

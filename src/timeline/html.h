@@ -1,15 +1,29 @@
-// A timeline as one HTML page that opens without a network.
+// Timelines as one HTML page that opens without a network.
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "timeline/table.h"
 #include "timeline/timeline.h"
 
 namespace weft {
 
-// Rows per rank and lane on a canvas with zoom and pan; hovering shows action, start, end, duration
-// and what is waited for; idle time is split into exposed communication and bubble; a table with
-// the metrics per rank. `title` is the page's heading.
-std::string print_html(const Timeline& timeline, const std::string& title = "Timeline");
+struct PageTimeline {
+  std::string label;  // `measured`, `predicted`
+  Timeline timeline;
+};
+
+struct Page {
+  std::string title;
+  std::vector<PageTimeline> timelines;  // drawn over each other, rank by rank, on one axis
+  std::vector<Table> tables;            // below the picture
+};
+
+// Rows per rank and lane on a canvas with zoom and pan, bubble and exposed communication shaded
+// apart, and a curve of memory per rank: bytes where they were recorded, else live chunks. Hovering
+// shows action, start, end, what is waited for, and the same action in the other timeline. A table
+// with the metrics per rank.
+std::string print_html(const Page& page);
 
 }  // namespace weft

@@ -4,14 +4,15 @@
 #include <vector>
 
 #include "costs/costs.h"
-#include "layout/layout.h"
 #include "timeline/timeline.h"
 
 namespace weft {
 
 // Means over all steps-level timelines (one per step, merged) and ranks: of each segment's forward,
 // dgrad and wgrad, and of each wire from its last participant's start to its end. A part or a wire
-// that never ran is left out (0, or as Costs::of_wire). The unit is the first timeline's.
-Costs costs_from_timelines(const std::vector<Timeline>& timelines, const Layout& layout);
+// that never ran is left out (0, or as Costs::of_wire). A layer is MoE if it has wires. For the
+// compute level each stage has the sum of its segments, a mean over micro-batches, and `stage` is
+// the mean over stages. The unit is the first timeline's.
+Costs costs_from_timelines(const std::vector<Timeline>& timelines);
 
 }  // namespace weft

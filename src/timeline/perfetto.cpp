@@ -75,10 +75,7 @@ class Writer {
 
   void write_rank(const RankTimeline& rank) {
     const int process = rank.rank.value;
-    std::string title = "rank " + std::to_string(process);
-    if (rank.pp_rank != rank.rank)
-      title += " (pipeline " + std::to_string(rank.pp_rank.value) + ")";
-    name("process_name", process, 0, title, process);
+    name("process_name", process, 0, name_of(rank), process);
     std::map<const Event*, const Event*> waited;
     const auto wires = waited_wires(rank);
     for (std::size_t i = 0; i < rank.events.size(); ++i) waited[&rank.events[i]] = wires[i];

@@ -22,4 +22,14 @@ std::vector<Track> tracks_of(const RankTimeline& rank);
 // `0F3`, `0F4;7B1`, a step or a wire as schedule/text.h prints it.
 std::string short_text(const Event& event);
 
+// What an event is drawn as: F, B, I, W, P (a pair); f, r, c for wires forward, backward and
+// neither; a wait is drawn as its wire.
+char mark_of(const Event& event);
+
+// Stages that the rank computes, in rising order: a chunk's place in it chooses its shade.
+std::vector<Stage> stages_of(const RankTimeline& rank);
+
+// `rank 3`, of a global rank `rank 3 (pipeline 1)`.
+std::string name_of(const RankTimeline& rank);
+
 }  // namespace weft

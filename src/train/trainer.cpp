@@ -15,11 +15,11 @@
 #include "base/files.h"
 #include "base/log.h"
 #include "comm/current_action.h"
+#include "config/derive.h"
 #include "config/model_flags.h"
 #include "simulate/simulate.h"
-#include "timeline/html.h"
 #include "timeline/measured_costs.h"
-#include "timeline/perfetto.h"
+#include "timeline/write_timelines.h"
 #include "train/checkpoint.h"
 #include "train/dataset.h"
 #include "train/digest.h"
@@ -186,8 +186,7 @@ class Trainer {
 
   // What the optimizer, the norm and reading take is outside the plan: the mean of the first steps.
   void predict() {
-    const Timeline predicted =
-        simulate(plan_.steps, costs_from_timelines(cost_steps_, plan_.layout));
+    Timeline predicted = simulate(plan_.steps, costs_from_timelines(cost_steps_));
     double outside_plan_ms = 0;
     for (std::size_t i = 0; i < result_.steps.size(); ++i) {
       outside_plan_ms += (result_.steps[i].step_ms - cost_steps_[i].ranks.front().end) /
@@ -195,6 +194,7 @@ class Trainer {
     }
     const double plan_ms = predicted.ranks.front().end;
     result_.predicted = step_times(predicted, plan_ms + outside_plan_ms);
+    predicted_timeline_ = std::move(predicted);
   }
 
   bool due(int interval) const { return interval > 0 && state_.step % interval == 0; }
@@ -237,22 +237,8 @@ class Trainer {
   void write_timeline() {
     const std::string& path = config_.train.timeline;
     if (path.empty() || result_.steps.empty()) return;
-    const bool html = path.ends_with(".html");
-    const bool json = path.ends_with(".json");
-    if (!json) {
-      write_file(html ? path : path + ".html", print_html(last_timeline_, title()), "--timeline");
-    }
-    if (!html)
-      write_file(json ? path : path + ".json", print_perfetto(last_timeline_), "--timeline");
-  }
-
-  std::string title() const {
-    const ScheduleConfig& schedule = config_.schedule;
-    std::string text = "Step " + std::to_string(state_.step) + ": " + schedule.schedules_method;
-    if (schedule.moe_fb_overlap) text += ", --moe-fb-overlap";
-    if (schedule.dualpipev_dw_detach) text += ", --dualpipev-dw-detach";
-    return text + ", P = " + std::to_string(plan_.mesh.pp_size) +
-           ", M = " + std::to_string(plan_.sizes.num_micro_batches);
+    write_timelines(path, {"Step " + std::to_string(state_.step) + ": " + schedule_title(config_),
+                           state_.step, last_timeline_, predicted_timeline_});
   }
 
   const Config& config_;
@@ -271,6 +257,7 @@ class Trainer {
   std::unique_ptr<Progress> progress_;
   std::vector<Timeline> cost_steps_;
   Timeline last_timeline_;
+  std::optional<Timeline> predicted_timeline_;
   TrainResult result_;
 };
 

@@ -184,6 +184,56 @@ TEST(Weft, SimulatesDualpipevAsDocumented) {
   for (const auto& rank : json["ranks"]) EXPECT_EQ(rank["idle"], 6.0);
 }
 
+TEST(Weft, DrawsSchedulesAndSimulations) {
+  const std::string svg = run_weft(small("schedule --format svg")).out;
+  EXPECT_THAT(svg, StartsWith("<svg "));
+  EXPECT_THAT(svg, HasSubstr("<title>1B1, "));
+  for (const char* words : {"schedule --format html", "simulate --format html",
+                            "schedule --level steps --num-experts 4 --format html"}) {
+    const WeftRun run = run_weft(small(words));
+    EXPECT_EQ(run.exit_code, 0);
+    EXPECT_THAT(run.out, StartsWith("<!DOCTYPE html>"));
+    EXPECT_THAT(run.out, HasSubstr("1f1b, P = 2, M = 2"));
+  }
+  EXPECT_THAT(run_weft(small("schedule --level steps --num-experts 4 --format svg")).out,
+              HasSubstr(">dispatch</text>"));
+}
+
+// The costs of a simulated run, read off its timeline, simulate to the same step.
+TEST(Weft, ReportWritesCostsThatSimulateTheSame) {
+  const std::string base = testing::TempDir() + "weft_report_" + std::to_string(getpid());
+  std::ofstream(base + ".toml") << R"(unit = "ms"
+[segments]
+attention = { forward = 3.0, dgrad = 3.5, wgrad = 2.0 }
+moe_attention = { forward = 2.0, dgrad = 2.5, wgrad = 1.0 }
+mlp = { forward = 1.0, dgrad = 1.0, wgrad = 0.5 }
+experts = { forward = 4.0, dgrad = 4.0, wgrad = 4.25 }
+[wires]
+dispatch = 1.5
+combine = 1.25
+send_forward = 0.25
+recv_forward = 0.5
+)";
+  const std::string plan =
+      small("simulate --num-layers 4 --num-experts 4 --first-k-dense-replace 1 ");
+  const WeftRun first =
+      run_weft(plan + " --costs " + base + ".toml --timeline " + base + ".json --format json");
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  const std::string measured = base + "_measured.toml";
+  const WeftRun report =
+      run_weft("report --timeline " + base + ".json --costs " + measured + " --format json");
+  ASSERT_EQ(report.exit_code, 0) << report.err;
+  const WeftRun second = run_weft(plan + " --costs " + measured + " --format json");
+  EXPECT_EQ(second.out, first.out);
+  const double makespan = nlohmann::json::parse(first.out)["makespan"];
+  EXPECT_EQ(nlohmann::json::parse(report.out)["figures"]["step_ms"]["median"], makespan);
+
+  const WeftRun beside =
+      run_weft("report --timeline " + base + ".json --predicted " + base + ".json --format json");
+  EXPECT_EQ(nlohmann::json::parse(beside.out)["differences"].size(), 0U);
+  for (const char* end : {".toml", ".json", "_measured.toml"}) std::filesystem::remove(base + end);
+}
+
 TEST(Weft, LayoutShowsWhoHoldsWhat) {
   const WeftRun run = run_weft("layout 'Ett|tt|ttt|tmL' --pipeline-model-parallel-size 2");
   EXPECT_EQ(run.exit_code, 0);
@@ -306,7 +356,8 @@ TEST(Weft, ArgumentsWithoutSenseNeverCrashIt) {
   const std::string folder = testing::TempDir() + "weft_fuzz_" + std::to_string(getpid());
   std::filesystem::create_directories(folder);
   for (int i = 0; i < 60; ++i) {
-    const char* verbs[] = {"schedule", "simulate", "layout", "sample", "data", "nonsense"};
+    const char* verbs[] = {"schedule", "simulate", "layout",  "report",
+                           "sample",   "data",     "nonsense"};
     std::string words = verbs[random() % std::size(verbs)];
     for (unsigned n = random() % 8; n > 0; --n) words += " " + quoted(random_word(random));
     const WeftRun run = run_weft(words, folder);

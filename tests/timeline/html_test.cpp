@@ -32,7 +32,7 @@ Timeline sample() {
 }
 
 TEST(Html, LoadsNothingFromElsewhere) {
-  const std::string page = print_html(sample(), "a title");
+  const std::string page = print_html({"a title", {{"measured", sample()}}, {}});
   EXPECT_THAT(page, Not(HasSubstr("http:")));
   EXPECT_THAT(page, Not(HasSubstr("https:")));
   EXPECT_THAT(page, Not(HasSubstr("src=")));
@@ -40,24 +40,48 @@ TEST(Html, LoadsNothingFromElsewhere) {
 }
 
 TEST(Html, CarriesTracksAndMetrics) {
-  const Json data = data_of(print_html(sample(), "a title"));
+  const Json data = data_of(print_html({"a title", {{"measured", sample()}}, {}}));
   EXPECT_EQ(data.at("title"), "a title");
-  EXPECT_EQ(data.at("makespan"), 10);
-  EXPECT_EQ(data.at("hidden_steady"), 0);
-  const Json& rank = data.at("ranks").at(0);
-  EXPECT_EQ(rank.at("memory"), Json::parse("[[2, 4096]]"));
+  const Json& timeline = data.at("timelines").at(0);
+  EXPECT_EQ(timeline.at("label"), "measured");
+  EXPECT_EQ(timeline.at("makespan"), 10);
+  EXPECT_EQ(timeline.at("hidden_steady"), 0);
+  const Json& rank = timeline.at("ranks").at(0);
+  EXPECT_EQ(rank.at("memory"), Json::parse(R"({"unit": "bytes", "samples": [[2, 4096]]})"));
   EXPECT_EQ(rank.at("metrics").at("busy"), 2);
   EXPECT_EQ(rank.at("metrics").at("exposed"), 3);
   EXPECT_EQ(rank.at("metrics").at("bubble"), 5);
   EXPECT_EQ(rank.at("tracks").at(0).at("events"), Json::parse(R"([["F", "0F0:attention.0", 0, 2],
-                            ["b", "0F0:dispatch.0", 3, 4, [4, 7]],
-                            ["x", "0F0:dispatch.0", 4, 7, [4, 7]]])"));
+                            ["b", "0F0:dispatch.0", 3, 4, {"wire": [4, 7]}],
+                            ["x", "0F0:dispatch.0", 4, 7, {"wire": [4, 7]}]])"));
   EXPECT_EQ(rank.at("tracks").at(1).at("events"),
-            Json::parse(R"([["f", "0F0:dispatch.0", 4, 7, 2]])"));
+            Json::parse(R"([["f", "0F0:dispatch.0", 4, 7, {"issued": 2}]])"));
+}
+
+// 1F0 waits for 0F0 of rank 0; bytes were not recorded, so the curve is that of live chunks.
+TEST(Html, CellsSayWhatTheyNeed) {
+  const Timeline timeline{"units",
+                          {rank_of(0, 7, {cell("0F0", 0, 1), cell("0B0", 5, 7)}),
+                           rank_of(1, 7, {cell("1F0", 1, 2), cell("1B0", 2, 5)})}};
+  const Json data = data_of(print_html({"", {{"simulated", timeline}}, {}}));
+  const Json& ranks = data.at("timelines").at(0).at("ranks");
+  EXPECT_EQ(ranks.at(0).at("tracks").at(0).at("events").at(1),
+            Json::parse(R"(["B", "0B0", 5, 7, {"needs": ["1B0", 5, 1]}])"));
+  EXPECT_EQ(ranks.at(1).at("tracks").at(0).at("events").at(0),
+            Json::parse(R"(["F", "1F0", 1, 2, {"needs": ["0F0", 1, 0]}])"));
+  EXPECT_EQ(ranks.at(0).at("memory"),
+            Json::parse(R"({"unit": "chunks", "samples": [[0, 1], [7, 0]]})"));
+}
+
+TEST(Html, CarriesTables) {
+  const Table table{"Steps", "a note", {"", "measured"}, {{"step, ms", "4.5"}}};
+  const Json data = data_of(print_html({"", {}, {table}}));
+  EXPECT_EQ(data.at("tables"), Json::parse(R"([{"title": "Steps", "note": "a note",
+                            "columns": ["", "measured"], "rows": [["step, ms", "4.5"]]}])"));
 }
 
 TEST(Html, TextCannotEndTheScript) {
-  const std::string page = print_html(sample(), "</script><script>alert(1)</script>");
+  const std::string page = print_html({"</script><script>alert(1)</script>", {}, {}});
   EXPECT_THAT(page, Not(HasSubstr("alert(1)</script>")));
   EXPECT_EQ(data_of(page).at("title"), "</script><script>alert(1)</script>");
 }
