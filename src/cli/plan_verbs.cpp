@@ -8,6 +8,7 @@ std::vector<VerbEntry> plan_verbs() {
       {Verb::Simulate, run_simulate},
       {Verb::Layout, run_layout},
       {Verb::Report, run_report},
+      {Verb::Plan, run_plan},
   };
 }
 

@@ -8,6 +8,7 @@
 #include "cli/output.h"
 #include "cli/verbs.h"
 #include "config/help.h"
+#include "config/model_source.h"
 #include "config/rules.h"
 #include "layout/layout_string.h"
 #include "schedule/csv.h"
@@ -103,6 +104,7 @@ void run_verb(const std::string& name, const std::vector<std::string>& arguments
     return;
   }
   require_built(info);
+  take_model(request, violations);
   const RunFacts facts = gather_facts(request, violations);
   if (says_warnings(environment)) {
     for (const std::string& warning : request.warnings) log_warning(warning);

@@ -24,5 +24,6 @@ void run_schedule(const Request& request, const RunFacts& facts);
 void run_simulate(const Request& request, const RunFacts& facts);
 void run_layout(const Request& request, const RunFacts& facts);
 void run_report(const Request& request, const RunFacts& facts);
+void run_plan(const Request& request, const RunFacts& facts);
 
 }  // namespace weft

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "config/model_extras.h"
+
 namespace weft {
 
 struct ModelConfig {
@@ -125,6 +127,13 @@ struct ReportConfig {
   std::string predicted;  // timeline file to compare with
 };
 
+// What `weft plan` is asked beside the run itself.
+struct PlanConfig {
+  std::string model;                 // name, config.json, or its folder
+  bool search = false;               // for the best way to lay the run out
+  std::optional<double> memory_gib;  // of one rank
+};
+
 struct SampleConfig {
   std::string prompt;
   int max_new_tokens = 128;
@@ -134,6 +143,7 @@ struct SampleConfig {
 
 struct Config {
   ModelConfig model;
+  ModelExtras extras;  // by --model only
   ParallelConfig parallel;
   ScheduleConfig schedule;
   TrainConfig train;
@@ -142,6 +152,7 @@ struct Config {
   CostConfig cost;
   DataConfig data;
   ReportConfig report;
+  PlanConfig plan;
   SampleConfig sample;
 };
 

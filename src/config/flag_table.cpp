@@ -11,9 +11,10 @@ constexpr VerbSet kPlans =
 constexpr VerbSet kModels = kPlans | verbs(Verb::Sample);
 constexpr VerbSet kTrain = verbs(Verb::Train);
 constexpr VerbSet kTrains = verbs(Verb::Train, Verb::Plan);
-constexpr VerbSet kShows = verbs(Verb::Schedule, Verb::Simulate, Verb::Layout);
+constexpr VerbSet kShows = verbs(Verb::Schedule, Verb::Simulate, Verb::Layout, Verb::Plan);
 constexpr VerbSet kCosts = verbs(Verb::Schedule, Verb::Simulate);
 constexpr VerbSet kReport = verbs(Verb::Report);
+constexpr VerbSet kPlan = verbs(Verb::Plan);
 constexpr VerbSet kData = verbs(Verb::Data);
 constexpr VerbSet kSample = verbs(Verb::Sample);
 constexpr VerbSet kAll = ~0U;
@@ -50,6 +51,8 @@ template <auto Member>
 constexpr auto cost = field<&Config::cost, Member>();
 template <auto Member>
 constexpr auto data = field<&Config::data, Member>();
+template <auto Member>
+constexpr auto planning = field<&Config::plan, Member>();
 template <auto Member>
 constexpr auto sample = field<&Config::sample, Member>();
 
@@ -124,6 +127,16 @@ std::vector<Flag> make_table() {
       {"data-parallel-size", kParallel, kPlans, parallel<&P::data_parallel_size>,
        "DP, must agree with ranks / P", {.min = 1, .max = kMaxRanks, .default_text = "ranks / P"}},
 
+      {"ranks", kParallel, kPlan, launch<&L::local_ranks>, "ranks of the run", {.min = 1,
+       .max = kMaxRanks, .default_text = "what the sizes need"}},
+      {"memory-gib", kParallel, kPlan, planning<&PlanConfig::memory_gib>,
+       "memory of one rank in GiB: what does not fit is said", {.min = 0, .max = 1e6,
+       .default_text = "no limit"}},
+      {"search", kParallel, kPlan, planning<&PlanConfig::search>,
+       "try sizes, schedules and memory flags that are not given, and rank what fits"},
+
+      {"model", kModel, kPlan, planning<&PlanConfig::model>,
+       "sizes of a published model by its name, or of a config.json; flags beat them"},
       {"num-layers", kModel, kModels, model<&M::num_layers>, "decoder layers, noop layers included",
        {.min = 1, .max = kMaxLayers, .default_text = "one per stage"}},
       {"hidden-size", kModel, kModels, model<&M::hidden_size>, "H", {.min = 1, .max = kMaxSize,
@@ -195,9 +208,9 @@ std::vector<Flag> make_table() {
       {"seed", kTraining, kTrain | kSample, training<&T::seed>,
        "fixes initial weights whatever the layout, and the order of the data", {.min = 0,
        .max = 9e15}},
-      {"params-dtype", kTraining, kRuns | kSample, training<&T::params_dtype>, "type of compute",
-       {.choices = {"fp32", "bf16", "fp64"}}},
-      {"bf16", kTraining, kRuns | kSample, kSwitch, "short for --params-dtype bf16"},
+      {"params-dtype", kTraining, kRuns | kSample | kPlan, training<&T::params_dtype>,
+       "type of compute", {.choices = {"fp32", "bf16", "fp64"}}},
+      {"bf16", kTraining, kRuns | kSample | kPlan, kSwitch, "short for --params-dtype bf16"},
       {"eval-interval", kTraining, kTrain, training<&T::eval_interval>,
        "evaluate every so many steps, 0: never", {.min = 0, .max = 1e9}},
       {"eval-iters", kTraining, kTrain, training<&T::eval_iters>, "batches per evaluation",
@@ -339,8 +352,6 @@ std::vector<Flag> make_table() {
        {.status = kNotYet, .note = "--pipeline-model-parallel-layout says the same"}},
       {"decoder-last-pipeline-num-layers", kLater, kPlans, kValue, "layers of the last stage",
        {.status = kNotYet, .note = "--pipeline-model-parallel-layout says the same"}},
-      {"model", kLater, kPlans, kValue, "a model by its name", {.status = kNotYet,
-       .note = "give its sizes"}},
 
       {"moe-grouped-gemm", kIgnored, kModels, kSwitch, "experts as grouped products",
        {.status = kNoEffect, .note = "experts are always grouped products"}},

@@ -1,36 +1,23 @@
 #include "config/model_flags.h"
 
 #include <functional>
-#include <optional>
 
-#include "base/numbers.h"
 #include "config/flag.h"
+#include "config/flag_text.h"
 
 namespace weft {
 namespace {
 
-std::string text_of(bool value) { return value ? "true" : "false"; }
-std::string text_of(int value) { return std::to_string(value); }
-std::string text_of(std::int64_t value) { return std::to_string(value); }
-std::string text_of(double value) { return print_double(value); }
-std::string text_of(const std::string& value) { return value; }
-template <class T>
-std::string text_of(const std::optional<T>& value) {
-  return value ? text_of(*value) : "";
-}
-
-// The value of a field of Config::model; empty for any other field.
-struct ModelValue {
+// True for a field of Config::model.
+struct IsOfModel {
   Config& config;
 
-  std::optional<std::string> operator()(const NoField&) const { return std::nullopt; }
+  bool operator()(const NoField&) const { return false; }
   template <class T>
-  std::optional<std::string> operator()(FieldOf<T> field) const {
-    const T& value = field(config);
-    const void* address = &value;
+  bool operator()(FieldOf<T> field) const {
+    const void* address = &field(config);
     const std::less<const void*> before;
-    if (before(address, &config.model) || !before(address, &config.model + 1)) return std::nullopt;
-    return text_of(value);
+    return !before(address, &config.model) && before(address, &config.model + 1);
   }
 };
 
@@ -40,8 +27,9 @@ std::map<std::string, std::string> model_flags(const Config& config) {
   Config copy = config;
   std::map<std::string, std::string> flags;
   for (const Flag& flag : flag_table()) {
-    const std::optional<std::string> value = std::visit(ModelValue{copy}, flag.field);
-    if (value.has_value() && !value->empty()) flags[std::string(flag.name)] = *value;
+    if (!std::visit(IsOfModel{copy}, flag.field)) continue;
+    const std::string value = flag_text(flag, copy).value_or("");
+    if (!value.empty()) flags[std::string(flag.name)] = value;
   }
   return flags;
 }

@@ -26,6 +26,7 @@ std::string place_and_value(const Source& source) {
     case SourceKind::Environment:
       return source.place + "=" + source.text;
     case SourceKind::File:
+    case SourceKind::Model:
       return source.place + " = " + source.text;
   }
   return source.place;

@@ -13,10 +13,11 @@ std::vector<Rule> make_table() {
   return table;
 }
 
-bool reads_broken_flag(const Rule& rule, const Request& request) {
+// Of a flag whose value was refused, or is still to be chosen, nothing follows.
+bool reads_unknown_flag(const Rule& rule, const Request& request) {
   std::istringstream flags{std::string(rule.flags)};
   for (std::string flag; flags >> flag;) {
-    if (request.broken.contains(flag)) return true;
+    if (request.broken.contains(flag) || request.open.contains(flag)) return true;
   }
   return false;
 }
@@ -34,7 +35,7 @@ std::vector<Violation> check(const Request& request, const RunFacts& facts) {
   if (request.incomplete) return violations;
   for (const Rule& rule : rule_table()) {
     if (rule.check == nullptr || !contains(rule.verbs, request.verb)) continue;
-    if (reads_broken_flag(rule, request)) continue;
+    if (reads_unknown_flag(rule, request)) continue;
     RuleBreak broken = rule.check(input);
     if (broken.found.empty()) continue;
     violations.push_back(

@@ -233,7 +233,7 @@ std::vector<Rule> schedule_rules() {
        "pipeline-model-parallel-layout", layout_excludes},
       {"layout-stages", "layout", kOwn, "", kCut, layout_stages_fit},
       {"mtp-not-built-yet", "layout", kOwn, "", "mtp-num-layers pipeline-model-parallel-layout",
-       mtp_not_built, ~verbs(Verb::Layout)},
+       mtp_not_built, ~verbs(Verb::Layout, Verb::Plan)},
       {"placement-agrees", "layout", kOwn, "", "placement schedules-method", placement_agrees},
       {"no-pipeline-one-rank", "schedule", kOwn, "", kCut, no_pipeline_one_rank, kRuns},
       {"schedule-chunks", "schedule", kOwn, "", kCut, schedule_chunks, kRuns},

@@ -10,6 +10,7 @@ namespace {
 
 constexpr VerbSet kPlanned = verbs(Verb::Train, Verb::Schedule, Verb::Simulate, Verb::Plan);
 constexpr VerbSet kTrain = verbs(Verb::Train);
+constexpr VerbSet kPlan = verbs(Verb::Plan);
 
 std::string remainder_text(std::int64_t value, std::int64_t divisor) {
   return std::to_string(value) + " is no multiple of " + std::to_string(divisor);
@@ -144,9 +145,10 @@ RuleBreak ranks_fit_sizes(const RuleInput& input) {
       input.facts.world_size.has_value() ? input.facts.world_size : input.config.launch.local_ranks;
   if (!ranks.has_value()) return {};
   const ParallelConfig& parallel = input.config.parallel;
+  const char* flag = input.request.given("ranks") ? "ranks" : "local-ranks";
   const std::string found = input.facts.world_size.has_value()
                                 ? std::to_string(*ranks) + " ranks started by the launcher"
-                                : input.request.found("local-ranks");
+                                : input.request.found(flag);
   const std::int64_t model_ranks =
       std::int64_t{parallel.pipeline_model_parallel_size} * parallel.tensor_model_parallel_size;
   if (*ranks % model_ranks != 0) {
@@ -159,8 +161,8 @@ RuleBreak ranks_fit_sizes(const RuleInput& input) {
               ": leave --data-parallel-size out or give that"};
 }
 
-RuleBreak train_needs_sizes(const RuleInput& input) {
-  if (!input.config.train.load.empty()) return {};
+// The flags of a model's sizes that were not given.
+std::string missing_sizes(const RuleInput& input) {
   std::string missing;
   const auto need = [&](std::string_view flag, bool is_missing) {
     if (is_missing && !input.request.broken.contains(flag)) {
@@ -173,8 +175,25 @@ RuleBreak train_needs_sizes(const RuleInput& input) {
   need("num-attention-heads", model.num_attention_heads == 0);
   need("seq-length", model.seq_length == 0 && input.config.train.token_file.empty());
   need("vocab-size", model.vocab_size == 0);
-  if (missing.empty()) return {};
+  return missing;
+}
+
+RuleBreak train_needs_sizes(const RuleInput& input) {
+  const std::string missing = missing_sizes(input);
+  if (missing.empty() || !input.config.train.load.empty()) return {};
   return {missing + " not given", "a model to train needs them; or --load a model"};
+}
+
+RuleBreak plan_needs_sizes(const RuleInput& input) {
+  const std::string missing = missing_sizes(input);
+  if (missing.empty()) return {};
+  return {missing + " not given",
+          "a run cannot be planned without them: give them, or a model by --model"};
+}
+
+RuleBreak search_needs_ranks(const RuleInput& input) {
+  if (!input.config.plan.search || input.request.given("ranks")) return {};
+  return {"--search without --ranks", "say how many ranks there are: --ranks 64"};
 }
 
 RuleBreak train_needs_iters(const RuleInput& input) {
@@ -287,7 +306,7 @@ constexpr auto kBatch =
 constexpr auto kHeads = "hidden-size num-attention-heads kv-channels num-query-groups";
 constexpr auto kExperts = "num-experts expert-model-parallel-size moe-router-topk";
 constexpr auto kRanks =
-    "local-ranks data-parallel-size pipeline-model-parallel-size expert-model-parallel-size";
+    "local-ranks ranks data-parallel-size pipeline-model-parallel-size expert-model-parallel-size";
 
 }  // namespace
 
@@ -307,6 +326,8 @@ std::vector<Rule> size_rules() {
       {"noop-layers-exist", "model", kOwn, "", "noop-layers num-layers", noop_layers_exist},
       {"ranks-fit-sizes", "ranks", kOwn, "", kRanks, ranks_fit_sizes},
       {"train-needs-sizes", "model", kOwn, "", "load token-file", train_needs_sizes, kTrain},
+      {"plan-needs-sizes", "model", kOwn, "", "model token-file", plan_needs_sizes, kPlan},
+      {"search-needs-ranks", "ranks", kOwn, "", "ranks search", search_needs_ranks, kPlan},
       {"train-needs-iters", "training", kOwn, "", "train-iters", train_needs_iters, kTrain},
       {"train-needs-data", "training", kOwn, "", "data-path token-file", train_needs_data, kTrain},
       {"learning-rate-order", "training", kOwn, "",

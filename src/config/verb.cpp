@@ -50,9 +50,10 @@ const std::vector<VerbInfo>& verb_table() {
        "everything that would happen, and every broken rule, without starting",
        "",
        "",
-       {},
-       false,
-       "`weft schedule`, `weft simulate` and `weft layout` show its parts"},
+       {"weft plan --model mixtral-8x7b --ranks 64 --pipeline-model-parallel-size 8 "
+        "--expert-model-parallel-size 8 --schedules-method dualpipev --moe-fb-overlap "
+        "--micro-batch-size 1 --num-microbatches 32 --bf16",
+        "weft plan --model qwen3-30b-a3b --search --ranks 64 --memory-gib 80 --bf16"}},
       {Verb::Report,
        "report",
        "what a run measured, beside what was predicted",

@@ -73,7 +73,7 @@ Schedule make_schedule(const Config& config, const Costs& costs) {
        .detach = wanted.dualpipev_dw_detach});
 }
 
-RunPlan make_run_plan(const Config& config) {
+RunPlan make_step_plan(const Config& config) {
   const ParallelConfig& parallel = config.parallel;
   RunPlan plan;
   plan.mesh = {.pp_size = parallel.pipeline_model_parallel_size,
@@ -90,7 +90,14 @@ RunPlan make_run_plan(const Config& config) {
                    : read_costs(config.train.costs);
   plan.schedule = make_schedule(config, plan.costs);
   plan.layout = make_layout(config, plan.schedule.map);
-  plan.steps = lower(plan.schedule, plan.layout, plan.costs, lower_options(config));
+  Layout lowered = plan.layout;
+  for (StageLayers& stage : lowered.stages) stage.mtp_layers.clear();
+  plan.steps = lower(plan.schedule, lowered, plan.costs, lower_options(config));
+  return plan;
+}
+
+RunPlan make_run_plan(const Config& config) {
+  RunPlan plan = make_step_plan(config);
   plan.forward_steps =
       lower(build_forward_only(plan.schedule.map, plan.sizes.num_micro_batches), plan.layout,
             plan.costs,

@@ -1,0 +1,66 @@
+#include "estimate/model_sizes.h"
+
+namespace weft {
+namespace {
+
+std::int64_t or_default(std::int64_t value, std::int64_t fallback) {
+  return value > 0 ? value : fallback;
+}
+
+}  // namespace
+
+ModelSizes model_sizes(const Config& config) {
+  const ModelConfig& model = config.model;
+  ModelSizes sizes;
+  sizes.hidden = model.hidden_size;
+  sizes.heads = model.num_attention_heads;
+  sizes.kv_heads = or_default(model.num_query_groups, sizes.heads);
+  sizes.head_size = or_default(model.kv_channels, sizes.hidden / sizes.heads);
+  sizes.value_size = sizes.head_size;
+  sizes.ffn = or_default(model.ffn_hidden_size, 4 * sizes.hidden);
+  sizes.experts = model.num_experts;
+  sizes.topk = model.moe_router_topk;
+  sizes.expert_ffn = or_default(model.moe_ffn_hidden_size, sizes.ffn);
+  sizes.shared_ffn = model.moe_shared_expert_intermediate_size;
+  sizes.sequence = model.seq_length;
+  sizes.vocabulary = model.vocab_size;
+  sizes.tied = !model.untie_embeddings_and_output_weights;
+  sizes.router_scores = model.moe_router_pre_softmax || model.moe_aux_loss_coeff > 0 ||
+                        model.moe_z_loss_coeff > 0;
+  sizes.extras = config.extras;
+  if (sizes.extras.kv_lora_rank > 0) {
+    sizes.kv_heads = sizes.heads;
+    sizes.head_size = sizes.extras.qk_nope_head_dim + sizes.extras.qk_rope_head_dim;
+    sizes.value_size = sizes.extras.v_head_dim;
+  }
+  return sizes;
+}
+
+std::vector<LinearSize> attention_products(const ModelSizes& sizes) {
+  const ModelExtras& extras = sizes.extras;
+  const std::int64_t queries = sizes.heads * sizes.head_size;
+  const LinearSize output{sizes.heads * sizes.value_size, sizes.hidden, extras.output_bias};
+  if (extras.kv_lora_rank == 0) {
+    return {{sizes.hidden, queries + 2 * sizes.kv_heads * sizes.head_size, extras.input_bias},
+            output};
+  }
+  std::vector<LinearSize> products;
+  if (extras.q_lora_rank > 0) {
+    products.push_back({sizes.hidden, extras.q_lora_rank, extras.input_bias});
+    products.push_back({extras.q_lora_rank, queries});
+  } else {
+    products.push_back({sizes.hidden, queries});
+  }
+  products.push_back(
+      {sizes.hidden, extras.kv_lora_rank + extras.qk_rope_head_dim, extras.input_bias});
+  products.push_back(
+      {extras.kv_lora_rank, sizes.heads * (extras.qk_nope_head_dim + sizes.value_size)});
+  products.push_back(output);
+  return products;
+}
+
+LayerKind mtp_kind(const ModelSizes& sizes) {
+  return sizes.experts > 0 ? LayerKind::Moe : LayerKind::Dense;
+}
+
+}  // namespace weft

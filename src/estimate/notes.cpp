@@ -1,0 +1,103 @@
+#include "estimate/notes.h"
+
+#include <algorithm>
+
+#include "base/names.h"
+#include "estimate/units.h"
+#include "schedule/registry.h"
+
+namespace weft {
+namespace {
+
+using Notes = std::vector<std::string>;
+
+void add_untrained(Notes& notes, const RunReport& report) {
+  if (report.model.untrained.empty()) return;
+  notes.push_back("`weft train` cannot run this model yet: it has no " +
+                  join(report.model.untrained, ", no ") +
+                  "; parameters, FLOPs and memory here count them");
+}
+
+void add_left_out(Notes& notes, const RunReport& report) {
+  if (report.model.total.mtp > 0) {
+    notes.emplace_back(
+        "the predicted step and the activations leave the multi-token prediction layers out");
+  }
+  if (report.model.sizes.extras.kv_lora_rank > 0) {
+    notes.emplace_back(
+        "the predicted step takes latent attention for grouped-query attention with as many heads; "
+        "--costs FILE gives it measured costs");
+  }
+}
+
+bool has_pairs(const Schedule& schedule) {
+  return std::ranges::any_of(schedule.ranks, [](const std::vector<Cell>& cells) {
+    return std::ranges::any_of(
+        cells, [](const Cell& cell) { return std::holds_alternative<ActionPair>(cell); });
+  });
+}
+
+void add_exposed(Notes& notes, const Config& config, const RunPlan& plan) {
+  const bool moe = std::ranges::find(plan.layout.layer_kinds, LayerKind::Moe) !=
+                   plan.layout.layer_kinds.end();
+  if (!moe || config.schedule.moe_fb_overlap) return;
+  const std::string& method = config.schedule.schedules_method;
+  const ScheduleEntry* entry = find_schedule(method);
+  if (has_pairs(plan.schedule)) {
+    notes.push_back("--moe-fb-overlap is off: the pairs of " + method +
+                    " run forward, then backward, and all-to-all stays exposed");
+  } else if (plan.mesh.ep_size > 1 && entry != nullptr && entry->has_pairs) {
+    notes.push_back("--moe-fb-overlap is off: all-to-all stays exposed");
+  } else if (plan.mesh.ep_size > 1) {
+    notes.push_back("all-to-all stays exposed: " + method +
+                    " has no pairs to hide it under; dualpipev and interleaved have, with "
+                    "--moe-fb-overlap");
+  }
+}
+
+void add_uneven(Notes& notes, const RunPlan& plan) {
+  std::size_t fewest = plan.layout.stages.front().decoder_layers.size();
+  std::size_t most = fewest;
+  Notes empty;
+  for (std::size_t s = 0; s < plan.layout.stages.size(); ++s) {
+    const StageLayers& stage = plan.layout.stages[s];
+    fewest = std::min(fewest, stage.decoder_layers.size());
+    most = std::max(most, stage.decoder_layers.size());
+    if (stage.decoder_layers.empty()) empty.push_back(std::to_string(s));
+  }
+  if (most == fewest) return;
+  std::string note = std::to_string(plan.layout.layer_kinds.size()) +
+                     " layers do not divide evenly over " +
+                     std::to_string(plan.layout.stages.size()) + " stages: they hold " +
+                     std::to_string(fewest) + " to " + std::to_string(most);
+  if (!empty.empty()) note += "; without any: stage " + join(empty);
+  notes.push_back(note);
+}
+
+void add_memory(Notes& notes, const RunReport& report) {
+  if (!report.memory_gib) return;
+  const auto most = std::ranges::max_element(report.ranks, {}, [](const RankReport& rank) {
+    return rank.memory.total();
+  });
+  const std::string needs = "pipeline rank " + std::to_string(most->rank) + " needs " +
+                            print_bytes(most->memory.total());
+  const bool fits = static_cast<double>(most->memory.total()) <= *report.memory_gib * kBytesPerGib;
+  notes.push_back((fits ? "fits: of " : "does not fit: of ") +
+                  print_bytes(static_cast<std::int64_t>(*report.memory_gib * kBytesPerGib)) +
+                  " a rank, " + needs);
+}
+
+}  // namespace
+
+std::vector<std::string> make_notes(const Config& config, const RunPlan& plan,
+                                    const RunReport& report) {
+  Notes notes;
+  add_untrained(notes, report);
+  add_memory(notes, report);
+  add_exposed(notes, config, plan);
+  add_uneven(notes, plan);
+  add_left_out(notes, report);
+  return notes;
+}
+
+}  // namespace weft

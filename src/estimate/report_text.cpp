@@ -1,0 +1,208 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/names.h"
+#include "base/numbers.h"
+#include "estimate/run_report.h"
+#include "estimate/units.h"
+#include "schedule/text.h"
+
+namespace weft {
+namespace {
+
+std::string time_text(double time) { return fmt::format("{:.4g}", time); }
+
+std::string numbers(const std::vector<int>& values) {
+  std::string text;
+  for (const int value : values) text += (text.empty() ? "" : ",") + std::to_string(value);
+  return text;
+}
+
+int count_kind(const ModelReport& model, LayerKind kind) {
+  return static_cast<int>(std::ranges::count(model.layers, kind));
+}
+
+std::string layers_text(const ModelReport& model) {
+  std::string text = std::to_string(model.layers.size()) + " layers";
+  for (const auto& [kind, name] : {std::pair{LayerKind::Moe, "MoE"},
+                                   {LayerKind::Dense, "dense"},
+                                   {LayerKind::Noop, "doing nothing"}}) {
+    const int count = count_kind(model, kind);
+    if (count > 0) text += fmt::format(", {} {}", count, name);
+  }
+  return text;
+}
+
+std::string parts_text(const ParameterCount& count) {
+  std::vector<std::string> parts;
+  for (const auto& [name, value] : {std::pair{"embedding", count.embedding},
+                                    {"attention", count.attention},
+                                    {"dense feed-forward", count.dense_ffn},
+                                    {"router", count.router},
+                                    {"experts", count.experts},
+                                    {"shared expert", count.shared_expert},
+                                    {"norms", count.norms},
+                                    {"head", count.head},
+                                    {"MTP", count.mtp + count.mtp_experts}}) {
+    if (value > 0) parts.push_back(std::string(name) + " " + print_count(static_cast<double>(value)));
+  }
+  return join(parts);
+}
+
+std::string model_text(const ModelReport& model) {
+  const ModelSizes& sizes = model.sizes;
+  std::string text = "model       " + (model.source.empty() ? "" : model.source + ": ") +
+                     layers_text(model) + fmt::format("; hidden {}", sizes.hidden);
+  if (sizes.experts > 0) {
+    text += fmt::format(", {} experts, top {}", sizes.experts, sizes.topk);
+  }
+  text += fmt::format("\nparameters  {} ({}); a token meets {}\n            {}\n", model.total.total(),
+                      print_count(static_cast<double>(model.total.total())),
+                      print_count(static_cast<double>(model.active.total())),
+                      parts_text(model.total));
+  text += fmt::format(
+      "FLOPs       {} a token forward, {} in training; {} of the forward are attention's scores\n",
+      print_count(model.flops.forward()), print_count(model.flops.training()),
+      print_count(model.flops.attention));
+  return text;
+}
+
+std::string run_text(const RunReport& report) {
+  const Mesh& mesh = report.mesh;
+  const BatchSizes& batch = report.batch;
+  return fmt::format(
+      "run         {} on {} ranks: P {}, DP {}, EP {}; {} compute\n"
+      "batch       {} sequences of {} tokens: {} micro-batches of {} on each data parallel rank\n",
+      report.schedule, mesh.world_size(), mesh.pp_size, mesh.dp_size, mesh.ep_size,
+      report.params_dtype, batch.global_batch_size, report.model.sizes.sequence,
+      batch.num_micro_batches, batch.micro_batch_size);
+}
+
+std::string groups_text(const RunReport& report) {
+  std::string text = "\ngroups of global ranks\n";
+  for (const GroupReport& group : report.groups) {
+    if (group.size < 2) continue;
+    const std::vector<int>& first = group.members.front();
+    std::vector<int> shown(first.begin(), first.begin() + std::min<std::ptrdiff_t>(6, group.size));
+    text += fmt::format("  {:<8} {:>4} x {:>3}  {}{}  {}\n", group.name, group.members.size(),
+                        group.size, numbers(shown), group.size > 6 ? ",..." : "", group.purpose);
+  }
+  return text;
+}
+
+std::string memory_text(const RunReport& report) {
+  std::string text = "\nlayers, parameters and bytes of each pipeline rank\n";
+  std::size_t width = 6;
+  for (const RankReport& rank : report.ranks) {
+    width = std::max(width, join(rank.texts, " ").size());
+  }
+  width = std::min<std::size_t>(width, 24);
+  text += fmt::format("{:>4}  {:<{}} {:>10} {:>9} {:>9} {:>9} {:>11} {:>9}\n", "rank", "layout",
+                      width, "parameters", "weights", "gradients", "optimizer", "activations",
+                      "total");
+  for (const RankReport& rank : report.ranks) {
+    std::string layout = join(rank.texts, " ");
+    if (layout.size() > width) {
+      layout = fmt::format("{}+{} layers", rank.dense_layers, rank.moe_layers);
+    }
+    const MemoryReport& memory = rank.memory;
+    text += fmt::format("{:>4}  {:<{}} {:>10} {:>9} {:>9} {:>9} {:>11} {:>9}\n", rank.rank, layout,
+                        width, print_count(static_cast<double>(rank.parameters.total())),
+                        print_bytes(memory.weights), print_bytes(memory.gradients),
+                        print_bytes(memory.optimizer), print_bytes(memory.activations),
+                        print_bytes(memory.total()));
+  }
+  const auto peak = std::ranges::max_element(
+      report.ranks, {}, [](const RankReport& rank) { return rank.memory.activations; });
+  text += fmt::format(
+      "activations peak on rank {} in {} of {}, {} {} into the step, {} chunks alive, {} W's put "
+      "off\n",
+      peak->rank, peak->peak.step, peak->peak.cell, time_text(peak->peak.time), report.step.unit,
+      peak->peak.live_chunks, peak->peak.pending_wgrads);
+  return text;
+}
+
+std::int64_t sum_of(const RankTraffic& traffic, std::initializer_list<WireKind> kinds) {
+  std::int64_t bytes = 0;
+  for (const WireKind kind : kinds) {
+    const auto found = traffic.find(kind);
+    if (found != traffic.end()) bytes += found->second.bytes;
+  }
+  return bytes;
+}
+
+std::string traffic_text(const RunReport& report) {
+  std::string text = "\nbytes that leave a rank in one step\n";
+  text += fmt::format("{:>4} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}\n", "rank", "dispatch",
+                      "combine", "counts", "forward", "backward", "gradients");
+  using enum WireKind;
+  for (const RankReport& rank : report.ranks) {
+    const RankTraffic& traffic = rank.traffic;
+    text += fmt::format("{:>4} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}\n", rank.rank,
+                        print_bytes(sum_of(traffic, {Dispatch, CombineBackward})),
+                        print_bytes(sum_of(traffic, {Combine, DispatchBackward})),
+                        print_bytes(sum_of(traffic, {Counts})),
+                        print_bytes(sum_of(traffic, {SendForward})),
+                        print_bytes(sum_of(traffic, {SendBackward})),
+                        print_bytes(sum_of(traffic, {ReduceGrad})));
+  }
+  if (report.tied_bytes > 0) {
+    text += "tied embeddings: " + print_bytes(report.tied_bytes) + " from the first and last rank\n";
+  }
+  return text;
+}
+
+std::string share_text(const std::optional<double>& share) {
+  return share ? fmt::format("{:.1f} %", 100 * *share) : "none";
+}
+
+std::string step_text(const RunReport& report) {
+  const StepReport& step = report.step;
+  std::string text = fmt::format("\npredicted step: {} {}", time_text(step.makespan), step.unit);
+  if (step.tokens_per_second) {
+    text += ", " + print_count(*step.tokens_per_second) + " tokens a second";
+  }
+  text += "; costs: " + step.costs + "\n";
+  text += fmt::format("all-to-all hidden: steady {}, outside {}\n",
+                      share_text(step.all_to_all_hidden_steady),
+                      share_text(step.all_to_all_hidden_outside));
+  text += fmt::format("{:>4} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}\n", "rank", "busy", "bubble",
+                      "all-to-all", "counts", "P2P", "gradients");
+  for (const RankReport& rank : report.ranks) {
+    const RankMetrics& times = rank.times;
+    text += fmt::format("{:>4} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}\n", rank.rank,
+                        time_text(times.busy), time_text(times.bubble),
+                        time_text(times.all_to_all_exposed), time_text(times.counts_exposed),
+                        time_text(times.p2p_exposed), time_text(times.reduce_exposed));
+  }
+  return text + "communication: exposed, the rest is hidden\n";
+}
+
+std::string values_text(const RunReport& report) {
+  std::string text = "\nvalues and where they came from; what is not here has its default\n";
+  for (const ValueSource& value : report.values) {
+    if (value.origin == "default") continue;
+    std::string line = fmt::format("  {:<38} {:<14} {}", value.flag, value.value, value.origin);
+    if (!value.place.empty() && value.origin != "flag") line += ", " + value.place;
+    if (!value.overrides.empty()) line += " (the model has " + value.overrides + ")";
+    text += line + "\n";
+  }
+  return text;
+}
+
+std::string notes_text(const RunReport& report) {
+  if (report.notes.empty()) return "";
+  std::string text = "\nnotes\n";
+  for (const std::string& note : report.notes) text += "  - " + note + "\n";
+  return text;
+}
+
+}  // namespace
+
+std::string report_text(const RunReport& report) {
+  return model_text(report.model) + run_text(report) + groups_text(report) + memory_text(report) +
+         traffic_text(report) + step_text(report) + values_text(report) + notes_text(report);
+}
+
+}  // namespace weft

@@ -1,0 +1,225 @@
+#include "estimate/run_report.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "estimate/notes.h"
+#include "schedule/text.h"
+#include "simulate/simulate.h"
+
+namespace weft {
+namespace {
+
+ModelReport model_report(const Config& config, const Layout& layout) {
+  ModelReport model;
+  model.source = config.plan.model;
+  model.sizes = model_sizes(config);
+  model.layers = layout.layer_kinds;
+  model.total = count_model(model.sizes, layout);
+  model.active = count_active(model.sizes, layout);
+  model.flops = count_flops(model.sizes, layout);
+  model.untrained = config.extras.untrained;
+  if (model.total.mtp > 0) model.untrained.emplace_back("multi-token prediction layers");
+  return model;
+}
+
+void count_layers(RankReport& rank, const Layout& layout, const StageLayers& stage) {
+  for (const int layer : stage.decoder_layers) {
+    switch (layout.layer_kinds.at(static_cast<std::size_t>(layer))) {
+      case LayerKind::Dense:
+        ++rank.dense_layers;
+        break;
+      case LayerKind::Moe:
+        ++rank.moe_layers;
+        break;
+      case LayerKind::Noop:
+        ++rank.noop_layers;
+        break;
+    }
+  }
+  rank.mtp_layers += static_cast<int>(stage.mtp_layers.size());
+}
+
+bool is_run(const Step& step) {
+  return std::holds_alternative<RunForward>(step) || std::holds_alternative<RunDgrad>(step) ||
+         std::holds_alternative<RunWgrad>(step);
+}
+
+// When the step of this index runs: the timeline has an event for each step that computes.
+double time_of(const RankTimeline& timeline, const std::vector<Step>& steps, std::size_t index) {
+  const auto before = std::count_if(steps.begin(), steps.begin() + static_cast<long>(index), is_run);
+  const bool itself = is_run(steps[index]);
+  std::ptrdiff_t seen = 0;
+  double time = 0;
+  for (const Event& event : timeline.events) {
+    if (!is_work(event)) continue;
+    if (seen == before && itself) return event.start;
+    if (seen == before) break;
+    time = event.end;
+    ++seen;
+  }
+  return time;
+}
+
+// Chunks alive and W's put off in the cells up to and with this one.
+void count_alive(PeakReport& peak, const Cell& cell) {
+  const auto count = [&peak](const Action& action) {
+    switch (action.kind) {
+      case ActionKind::Forward:
+        ++peak.live_chunks;
+        break;
+      case ActionKind::Backward:
+        --peak.live_chunks;
+        break;
+      case ActionKind::Dgrad:
+        --peak.live_chunks;
+        ++peak.pending_wgrads;
+        break;
+      case ActionKind::Wgrad:
+        --peak.pending_wgrads;
+        break;
+      default:
+        break;
+    }
+  };
+  if (const auto* pair = std::get_if<ActionPair>(&cell)) {
+    count(pair->forward);
+    count(pair->backward);
+  } else {
+    count(std::get<Action>(cell));
+  }
+}
+
+bool starts_live(const Cell& cell) {
+  const auto* action = std::get_if<Action>(&cell);
+  return action == nullptr || action->kind == ActionKind::Forward;
+}
+
+PeakReport peak_report(const RankSteps& rank, const RankTimeline& timeline, std::size_t index) {
+  PeakReport peak;
+  if (rank.steps.empty()) return peak;
+  peak.step = print(rank.steps[index]);
+  peak.time = time_of(timeline, rank.steps, index);
+  for (const StepSpan& span : rank.spans) {
+    const bool here = index < span.first + span.count;
+    // In the cell itself a forward is alive, and a backward still is.
+    if (!here || starts_live(span.cell)) count_alive(peak, span.cell);
+    if (!here) continue;
+    if (std::holds_alternative<ActionPair>(span.cell)) ++peak.live_chunks;
+    peak.cell = print(span.cell);
+    break;
+  }
+  return peak;
+}
+
+StepReport step_report(const Config& config, const RunPlan& plan, const TimelineMetrics& metrics,
+                       const std::string& unit) {
+  StepReport step;
+  step.unit = unit;
+  step.costs = config.train.costs.empty() ? "estimated from the model's sizes for one CPU core"
+                                          : config.train.costs;
+  step.makespan = metrics.makespan;
+  step.all_to_all_hidden_steady = metrics.all_to_all_hidden_steady;
+  step.all_to_all_hidden_outside = metrics.all_to_all_hidden_outside;
+  step.tokens = std::int64_t{plan.sizes.global_batch_size} * config.model.seq_length;
+  const std::optional<double> seconds = seconds_of(unit);
+  if (seconds && step.makespan > 0) {
+    step.tokens_per_second = static_cast<double>(step.tokens) / (step.makespan * *seconds);
+  }
+  return step;
+}
+
+}  // namespace
+
+std::optional<double> seconds_of(const std::string& unit) {
+  for (const auto& [name, seconds] :
+       {std::pair{"s", 1.0}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}}) {
+    if (unit == name) return seconds;
+  }
+  return std::nullopt;
+}
+
+MemoryReport memory_of(const ParameterCount& count, const ElementBytes& element,
+                       std::int64_t activations) {
+  MemoryReport memory;
+  memory.weights = count.total() * element.main;
+  // The router computes with the main weights (model/parameters.h).
+  if (element.compute != element.main) {
+    memory.weights += (count.total() - count.router) * element.compute;
+  }
+  memory.gradients = count.total() * element.main;
+  memory.optimizer = 2 * count.total() * element.main;
+  memory.activations = activations;
+  return memory;
+}
+
+std::map<Stage, std::int64_t> reduction_buffers(const ModelSizes& sizes, const Layout& layout,
+                                                const Mesh& mesh, const ElementBytes& element) {
+  const auto buffers = [&](std::int64_t elements, std::int64_t ranks) {
+    if (ranks == 1 || elements == 0) return std::int64_t{0};
+    return 2 * ((elements + ranks - 1) / ranks) * ranks * element.main;
+  };
+  std::map<Stage, std::int64_t> bytes;
+  for (int s = 0; s < layout.map.num_stages(); ++s) {
+    const ParameterCount count = count_stage(sizes, layout, Stage(s), mesh.ep_size);
+    bytes[Stage(s)] = buffers(count.replicated(), mesh.dp_size) +
+                      buffers(count.all_experts(), mesh.dp_size / mesh.ep_size);
+  }
+  return bytes;
+}
+
+RunReport make_run_report(const Request& request, const RunFacts& facts) {
+  const Config config = resolved(request.config, facts);
+  const RunPlan plan = make_step_plan(config);
+  const Layout& layout = plan.layout;
+  const ElementBytes element = element_bytes(config.train.params_dtype);
+
+  RunReport report;
+  report.model = model_report(config, layout);
+  report.schedule = config.schedule.schedules_method;
+  report.mesh = plan.mesh;
+  report.batch = plan.sizes;
+  report.params_dtype = config.train.params_dtype;
+  report.groups = group_reports(plan.mesh, layout.map);
+  report.memory_gib = config.plan.memory_gib;
+
+  const ModelSizes& sizes = report.model.sizes;
+  ActivationTable table =
+      activation_table(sizes, std::int64_t{plan.sizes.micro_batch_size} * sizes.sequence, element,
+                       plan.mesh.ep_size);
+  table.reduction = reduction_buffers(sizes, layout, plan.mesh, element);
+  const std::vector<RankActivations> activations = count_activations(plan.steps, table);
+  const std::vector<RankTraffic> traffic =
+      count_traffic(plan.steps, layout, plan.mesh, sizes, table, element);
+  const Timeline timeline = simulate(plan.steps, plan.costs);
+  const TimelineMetrics metrics = measure(timeline);
+
+  for (int r = 0; r < layout.map.num_ranks; ++r) {
+    const auto i = static_cast<std::size_t>(r);
+    RankReport& rank = report.ranks.emplace_back();
+    rank.rank = r;
+    for (int chunk = 0; chunk < layout.map.chunks_per_rank; ++chunk) {
+      const Stage stage = layout.map.stage_of(Rank(r), Chunk(chunk));
+      const StageLayers& layers = layout.stages.at(static_cast<std::size_t>(stage.value));
+      rank.stages.push_back(stage.value);
+      rank.texts.push_back(stage_text(layers));
+      count_layers(rank, layout, layers);
+    }
+    rank.parameters = count_rank(sizes, layout, Rank(r), plan.mesh.ep_size);
+    rank.memory = memory_of(rank.parameters, element, activations[i].peak);
+    rank.peak = peak_report(plan.steps.ranks[i], timeline.ranks[i], activations[i].peak_step);
+    rank.traffic = traffic[i];
+    rank.times = metrics.ranks[i];
+  }
+  const bool apart = layout.map.rank_of(Stage(0)) !=
+                     layout.map.rank_of(Stage(layout.map.num_stages() - 1));
+  if (sizes.tied && apart) {
+    report.tied_bytes = reduction_bytes(sizes.vocabulary * sizes.hidden, 2, element.main);
+  }
+  report.step = step_report(config, plan, metrics, timeline.unit);
+  report.values = value_sources(request, config);
+  report.notes = make_notes(config, plan, report);
+  return report;
+}
+
+}  // namespace weft

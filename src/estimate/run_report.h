@@ -1,0 +1,109 @@
+// Everything that would happen in a run, as one plain value: what `weft plan` prints.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/derive.h"
+#include "config/value_sources.h"
+#include "estimate/activation_bytes.h"
+#include "estimate/flops.h"
+#include "estimate/parameter_count.h"
+#include "estimate/traffic.h"
+#include "plan/run_plan.h"
+#include "timeline/metrics.h"
+
+namespace weft {
+
+// Groups of global ranks of one kind (comm/groups.h).
+struct GroupReport {
+  std::string name;
+  int size = 0;                              // ranks in each
+  std::vector<std::vector<int>> members;     // global ranks, ascending
+  std::string purpose;                       // what travels in it
+};
+
+struct MemoryReport {
+  std::int64_t weights = 0;     // main weights and compute copies
+  std::int64_t gradients = 0;   // main gradients
+  std::int64_t optimizer = 0;   // two running means
+  std::int64_t activations = 0;  // at their peak
+
+  std::int64_t total() const { return weights + gradients + optimizer + activations; }
+};
+
+// Where activations peak.
+struct PeakReport {
+  std::string step;       // `0F5:experts.3`
+  std::string cell;       // `(0F5;7B1)OVERLAP_F_B`
+  double time = 0;        // predicted, from the start of the step
+  int live_chunks = 0;    // activations held there
+  int pending_wgrads = 0;  // cells' W's put off there
+};
+
+// One pipeline rank, of any data parallel and expert parallel index.
+struct RankReport {
+  int rank = 0;
+  std::vector<int> stages;
+  std::vector<std::string> texts;  // of the stages: `Ett`
+  int dense_layers = 0, moe_layers = 0, noop_layers = 0, mtp_layers = 0;
+  ParameterCount parameters;
+  MemoryReport memory;
+  PeakReport peak;
+  RankTraffic traffic;
+  RankMetrics times;
+};
+
+struct StepReport {
+  std::string unit;
+  std::string costs;  // where the costs are from
+  double makespan = 0;
+  std::optional<double> all_to_all_hidden_steady, all_to_all_hidden_outside;
+  std::int64_t tokens = 0;                   // of the global batch
+  std::optional<double> tokens_per_second;  // where the unit is a known one
+};
+
+struct ModelReport {
+  std::string source;  // of --model; empty: from flags
+  ModelSizes sizes;
+  std::vector<LayerKind> layers;
+  ParameterCount total, active;
+  FlopsPerToken flops;
+  std::vector<std::string> untrained;  // what `weft train` does not have
+};
+
+struct RunReport {
+  ModelReport model;
+  std::string schedule;
+  Mesh mesh;
+  BatchSizes batch;
+  std::string params_dtype;
+  std::vector<GroupReport> groups;
+  std::vector<RankReport> ranks;
+  std::int64_t tied_bytes = 0;  // that each end sends where tied embeddings lie apart
+  StepReport step;
+  std::optional<double> memory_gib;  // the limit that was given
+  std::vector<std::string> notes;
+  std::vector<ValueSource> values;
+};
+
+// Takes a request that has passed the rules. Throws UserError, PlanError as make_step_plan.
+RunReport make_run_report(const Request& request, const RunFacts& facts);
+
+// Parts of it.
+std::vector<GroupReport> group_reports(const Mesh& mesh, const StageMap& map);
+MemoryReport memory_of(const ParameterCount& count, const ElementBytes& element,
+                       std::int64_t activations);
+// What a rank of the stage holds while its gradients are summed.
+std::map<Stage, std::int64_t> reduction_buffers(const ModelSizes& sizes, const Layout& layout,
+                                                const Mesh& mesh, const ElementBytes& element);
+// ms, s, us or ns: seconds of one; empty for another unit.
+std::optional<double> seconds_of(const std::string& unit);
+
+// For a person, and for a program.
+std::string report_text(const RunReport& report);
+std::string report_json(const RunReport& report);
+
+}  // namespace weft
