@@ -81,6 +81,16 @@ bool says_warnings(const EnvironmentVariables& environment) {
   return rank == environment.end() || rank->second == "0";
 }
 
+// What a search chooses is not yet anything that a rule could judge.
+void leave_open(Request& request) {
+  for (const char* flag :
+       {"pipeline-model-parallel-size", "expert-model-parallel-size", "data-parallel-size",
+        "schedules-method", "num-microbatches", "micro-batch-size", "moe-fb-overlap",
+        "dualpipev-dw-detach", "num-virtual-stages-per-pipeline-rank"}) {
+    if (!request.given(flag)) request.open.insert(flag);
+  }
+}
+
 VerbFunction function_of(const VerbInfo& info) {
   for (const std::vector<VerbEntry>& table : {plan_verbs(), training_verbs()}) {
     for (const VerbEntry& entry : table) {
@@ -109,6 +119,7 @@ void run_verb(const std::string& name, const std::vector<std::string>& arguments
   if (says_warnings(environment)) {
     for (const std::string& warning : request.warnings) log_warning(warning);
   }
+  if (request.config.plan.search) leave_open(request);
   const std::vector<Violation> broken = check(request, facts);
   violations.insert(violations.end(), broken.begin(), broken.end());
   if (!violations.empty()) throw UserError(std::move(violations));

@@ -129,6 +129,13 @@ std::string report_json(const RunReport& report) {
   json["tied_embedding_bytes"] = report.tied_bytes;
   json["step"] = json_of(report.step);
   json["memory_gib"] = optional_number(report.memory_gib);
+  json["bent_rules"] = Json::array();
+  for (const BentRule& bent : report.bent) {
+    json["bent_rules"].push_back({{"rule", bent.rule},
+                                  {"feature", bent.feature},
+                                  {"found", bent.found},
+                                  {"original", bent.original}});
+  }
   json["notes"] = report.notes;
   json["values"] = Json::array();
   for (const ValueSource& value : report.values) {

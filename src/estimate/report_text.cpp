@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "base/names.h"
-#include "base/numbers.h"
 #include "estimate/run_report.h"
 #include "estimate/units.h"
 #include "schedule/text.h"
@@ -11,7 +11,35 @@
 namespace weft {
 namespace {
 
-std::string time_text(double time) { return fmt::format("{:.4g}", time); }
+// Times in the unit that keeps the step's digits few.
+struct TimeScale {
+  double factor = 1;
+  std::string unit;
+
+  std::string text(double time) const { return fmt::format("{:.4g}", time * factor); }
+};
+
+TimeScale scale_of(const StepReport& step) {
+  const std::optional<double> seconds = seconds_of(step.unit);
+  if (!seconds || step.makespan * *seconds < 10) return {1, step.unit};
+  return {*seconds, "s"};
+}
+
+// Rows of a table by rank, neighbours that are alike as one.
+std::string rank_rows(const std::vector<RankReport>& ranks,
+                      const std::function<std::string(const RankReport&)>& row_of) {
+  std::string text;
+  for (std::size_t first = 0; first < ranks.size();) {
+    const std::string row = row_of(ranks[first]);
+    std::size_t next = first + 1;
+    while (next < ranks.size() && row_of(ranks[next]) == row) ++next;
+    std::string name = std::to_string(ranks[first].rank);
+    if (next > first + 1) name += "-" + std::to_string(ranks[next - 1].rank);
+    text += fmt::format("{:>6} {}\n", name, row);
+    first = next;
+  }
+  return text;
+}
 
 std::string numbers(const std::vector<int>& values) {
   std::string text;
@@ -25,9 +53,9 @@ int count_kind(const ModelReport& model, LayerKind kind) {
 
 std::string layers_text(const ModelReport& model) {
   std::string text = std::to_string(model.layers.size()) + " layers";
-  for (const auto& [kind, name] : {std::pair{LayerKind::Moe, "MoE"},
-                                   {LayerKind::Dense, "dense"},
-                                   {LayerKind::Noop, "doing nothing"}}) {
+  static constexpr std::pair<LayerKind, const char*> kNames[] = {
+      {LayerKind::Moe, "MoE"}, {LayerKind::Dense, "dense"}, {LayerKind::Noop, "doing nothing"}};
+  for (const auto& [kind, name] : kNames) {
     const int count = count_kind(model, kind);
     if (count > 0) text += fmt::format(", {} {}", count, name);
   }
@@ -35,16 +63,17 @@ std::string layers_text(const ModelReport& model) {
 }
 
 std::string parts_text(const ParameterCount& count) {
+  const std::pair<const char*, std::int64_t> all[] = {{"embedding", count.embedding},
+                                                      {"attention", count.attention},
+                                                      {"dense feed-forward", count.dense_ffn},
+                                                      {"router", count.router},
+                                                      {"experts", count.experts},
+                                                      {"shared expert", count.shared_expert},
+                                                      {"norms", count.norms},
+                                                      {"head", count.head},
+                                                      {"MTP", count.mtp + count.mtp_experts}};
   std::vector<std::string> parts;
-  for (const auto& [name, value] : {std::pair{"embedding", count.embedding},
-                                    {"attention", count.attention},
-                                    {"dense feed-forward", count.dense_ffn},
-                                    {"router", count.router},
-                                    {"experts", count.experts},
-                                    {"shared expert", count.shared_expert},
-                                    {"norms", count.norms},
-                                    {"head", count.head},
-                                    {"MTP", count.mtp + count.mtp_experts}}) {
+  for (const auto& [name, value] : all) {
     if (value > 0) parts.push_back(std::string(name) + " " + print_count(static_cast<double>(value)));
   }
   return join(parts);
@@ -81,13 +110,16 @@ std::string run_text(const RunReport& report) {
 
 std::string groups_text(const RunReport& report) {
   std::string text = "\ngroups of global ranks\n";
+  std::size_t edges = 0;
   for (const GroupReport& group : report.groups) {
-    if (group.size < 2) continue;
+    const bool is_edge = group.name.starts_with("edge");
+    if (group.size < 2 || (is_edge && edges++ > 0)) continue;
     const std::vector<int>& first = group.members.front();
     std::vector<int> shown(first.begin(), first.begin() + std::min<std::ptrdiff_t>(6, group.size));
     text += fmt::format("  {:<8} {:>4} x {:>3}  {}{}  {}\n", group.name, group.members.size(),
                         group.size, numbers(shown), group.size > 6 ? ",..." : "", group.purpose);
   }
+  if (edges > 1) text += fmt::format("  likewise {} more edges between stages\n", edges - 1);
   return text;
 }
 
@@ -98,27 +130,28 @@ std::string memory_text(const RunReport& report) {
     width = std::max(width, join(rank.texts, " ").size());
   }
   width = std::min<std::size_t>(width, 24);
-  text += fmt::format("{:>4}  {:<{}} {:>10} {:>9} {:>9} {:>9} {:>11} {:>9}\n", "rank", "layout",
+  text += fmt::format("{:>6} {:<{}} {:>10} {:>9} {:>9} {:>9} {:>11} {:>9}\n", "rank", "layout",
                       width, "parameters", "weights", "gradients", "optimizer", "activations",
                       "total");
-  for (const RankReport& rank : report.ranks) {
+  text += rank_rows(report.ranks, [width](const RankReport& rank) {
     std::string layout = join(rank.texts, " ");
     if (layout.size() > width) {
-      layout = fmt::format("{}+{} layers", rank.dense_layers, rank.moe_layers);
+      layout = fmt::format("{} dense, {} MoE layers", rank.dense_layers, rank.moe_layers);
     }
     const MemoryReport& memory = rank.memory;
-    text += fmt::format("{:>4}  {:<{}} {:>10} {:>9} {:>9} {:>9} {:>11} {:>9}\n", rank.rank, layout,
-                        width, print_count(static_cast<double>(rank.parameters.total())),
-                        print_bytes(memory.weights), print_bytes(memory.gradients),
-                        print_bytes(memory.optimizer), print_bytes(memory.activations),
-                        print_bytes(memory.total()));
-  }
+    return fmt::format("{:<{}} {:>10} {:>9} {:>9} {:>9} {:>11} {:>9}", layout, width,
+                       print_count(static_cast<double>(rank.parameters.total())),
+                       print_bytes(memory.weights), print_bytes(memory.gradients),
+                       print_bytes(memory.optimizer), print_bytes(memory.activations),
+                       print_bytes(memory.total()));
+  });
+  const TimeScale scale = scale_of(report.step);
   const auto peak = std::ranges::max_element(
       report.ranks, {}, [](const RankReport& rank) { return rank.memory.activations; });
   text += fmt::format(
-      "activations peak on rank {} in {} of {}, {} {} into the step, {} chunks alive, {} W's put "
-      "off\n",
-      peak->rank, peak->peak.step, peak->peak.cell, time_text(peak->peak.time), report.step.unit,
+      "activations peak on rank {} in {} of {}, {} {} into the step:\n"
+      "  {} chunks alive, {} W's put off\n",
+      peak->rank, peak->peak.step, peak->peak.cell, scale.text(peak->peak.time), scale.unit,
       peak->peak.live_chunks, peak->peak.pending_wgrads);
   return text;
 }
@@ -134,19 +167,19 @@ std::int64_t sum_of(const RankTraffic& traffic, std::initializer_list<WireKind> 
 
 std::string traffic_text(const RunReport& report) {
   std::string text = "\nbytes that leave a rank in one step\n";
-  text += fmt::format("{:>4} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}\n", "rank", "dispatch",
+  text += fmt::format("{:>6} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}\n", "rank", "dispatch",
                       "combine", "counts", "forward", "backward", "gradients");
   using enum WireKind;
-  for (const RankReport& rank : report.ranks) {
+  text += rank_rows(report.ranks, [](const RankReport& rank) {
     const RankTraffic& traffic = rank.traffic;
-    text += fmt::format("{:>4} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}\n", rank.rank,
-                        print_bytes(sum_of(traffic, {Dispatch, CombineBackward})),
-                        print_bytes(sum_of(traffic, {Combine, DispatchBackward})),
-                        print_bytes(sum_of(traffic, {Counts})),
-                        print_bytes(sum_of(traffic, {SendForward})),
-                        print_bytes(sum_of(traffic, {SendBackward})),
-                        print_bytes(sum_of(traffic, {ReduceGrad})));
-  }
+    return fmt::format("{:>10} {:>10} {:>10} {:>10} {:>10} {:>10}",
+                       print_bytes(sum_of(traffic, {Dispatch, CombineBackward})),
+                       print_bytes(sum_of(traffic, {Combine, DispatchBackward})),
+                       print_bytes(sum_of(traffic, {Counts})),
+                       print_bytes(sum_of(traffic, {SendForward})),
+                       print_bytes(sum_of(traffic, {SendBackward})),
+                       print_bytes(sum_of(traffic, {ReduceGrad})));
+  });
   if (report.tied_bytes > 0) {
     text += "tied embeddings: " + print_bytes(report.tied_bytes) + " from the first and last rank\n";
   }
@@ -159,7 +192,9 @@ std::string share_text(const std::optional<double>& share) {
 
 std::string step_text(const RunReport& report) {
   const StepReport& step = report.step;
-  std::string text = fmt::format("\npredicted step: {} {}", time_text(step.makespan), step.unit);
+  const TimeScale scale = scale_of(step);
+  std::string text =
+      fmt::format("\npredicted step: {} {}", scale.text(step.makespan), scale.unit);
   if (step.tokens_per_second) {
     text += ", " + print_count(*step.tokens_per_second) + " tokens a second";
   }
@@ -167,16 +202,16 @@ std::string step_text(const RunReport& report) {
   text += fmt::format("all-to-all hidden: steady {}, outside {}\n",
                       share_text(step.all_to_all_hidden_steady),
                       share_text(step.all_to_all_hidden_outside));
-  text += fmt::format("{:>4} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}\n", "rank", "busy", "bubble",
-                      "all-to-all", "counts", "P2P", "gradients");
-  for (const RankReport& rank : report.ranks) {
+  text += fmt::format("{:>6} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}  ({})\n", "rank", "busy",
+                      "bubble", "all-to-all", "counts", "P2P", "gradients", scale.unit);
+  text += rank_rows(report.ranks, [&scale](const RankReport& rank) {
     const RankMetrics& times = rank.times;
-    text += fmt::format("{:>4} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}\n", rank.rank,
-                        time_text(times.busy), time_text(times.bubble),
-                        time_text(times.all_to_all_exposed), time_text(times.counts_exposed),
-                        time_text(times.p2p_exposed), time_text(times.reduce_exposed));
-  }
-  return text + "communication: exposed, the rest is hidden\n";
+    return fmt::format("{:>10} {:>10} {:>10} {:>10} {:>10} {:>10}", scale.text(times.busy),
+                       scale.text(times.bubble), scale.text(times.all_to_all_exposed),
+                       scale.text(times.counts_exposed), scale.text(times.p2p_exposed),
+                       scale.text(times.reduce_exposed));
+  });
+  return text + "of communication only what is exposed\n";
 }
 
 std::string values_text(const RunReport& report) {
@@ -187,6 +222,16 @@ std::string values_text(const RunReport& report) {
     if (!value.place.empty() && value.origin != "flag") line += ", " + value.place;
     if (!value.overrides.empty()) line += " (the model has " + value.overrides + ")";
     text += line + "\n";
+  }
+  return text;
+}
+
+std::string bent_text(const RunReport& report) {
+  if (report.bent.empty()) return "";
+  std::string text = "\nrules of the original that this run bends\n";
+  for (const BentRule& bent : report.bent) {
+    text += fmt::format("  {:<28} {}; the original would have said, of {}: {}\n", bent.rule,
+                        bent.found, bent.feature, bent.original);
   }
   return text;
 }
@@ -202,7 +247,7 @@ std::string notes_text(const RunReport& report) {
 
 std::string report_text(const RunReport& report) {
   return model_text(report.model) + run_text(report) + groups_text(report) + memory_text(report) +
-         traffic_text(report) + step_text(report) + values_text(report) + notes_text(report);
+         traffic_text(report) + step_text(report) + bent_text(report) + values_text(report) + notes_text(report);
 }
 
 }  // namespace weft

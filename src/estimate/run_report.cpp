@@ -5,7 +5,6 @@
 
 #include "estimate/notes.h"
 #include "schedule/text.h"
-#include "simulate/simulate.h"
 
 namespace weft {
 namespace {
@@ -131,48 +130,11 @@ StepReport step_report(const Config& config, const RunPlan& plan, const Timeline
 
 }  // namespace
 
-std::optional<double> seconds_of(const std::string& unit) {
-  for (const auto& [name, seconds] :
-       {std::pair{"s", 1.0}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}}) {
-    if (unit == name) return seconds;
-  }
-  return std::nullopt;
-}
-
-MemoryReport memory_of(const ParameterCount& count, const ElementBytes& element,
-                       std::int64_t activations) {
-  MemoryReport memory;
-  memory.weights = count.total() * element.main;
-  // The router computes with the main weights (model/parameters.h).
-  if (element.compute != element.main) {
-    memory.weights += (count.total() - count.router) * element.compute;
-  }
-  memory.gradients = count.total() * element.main;
-  memory.optimizer = 2 * count.total() * element.main;
-  memory.activations = activations;
-  return memory;
-}
-
-std::map<Stage, std::int64_t> reduction_buffers(const ModelSizes& sizes, const Layout& layout,
-                                                const Mesh& mesh, const ElementBytes& element) {
-  const auto buffers = [&](std::int64_t elements, std::int64_t ranks) {
-    if (ranks == 1 || elements == 0) return std::int64_t{0};
-    return 2 * ((elements + ranks - 1) / ranks) * ranks * element.main;
-  };
-  std::map<Stage, std::int64_t> bytes;
-  for (int s = 0; s < layout.map.num_stages(); ++s) {
-    const ParameterCount count = count_stage(sizes, layout, Stage(s), mesh.ep_size);
-    bytes[Stage(s)] = buffers(count.replicated(), mesh.dp_size) +
-                      buffers(count.all_experts(), mesh.dp_size / mesh.ep_size);
-  }
-  return bytes;
-}
-
 RunReport make_run_report(const Request& request, const RunFacts& facts) {
   const Config config = resolved(request.config, facts);
-  const RunPlan plan = make_step_plan(config);
+  const PlanEstimate estimate = estimate_plan(config);
+  const RunPlan& plan = estimate.plan;
   const Layout& layout = plan.layout;
-  const ElementBytes element = element_bytes(config.train.params_dtype);
 
   RunReport report;
   report.model = model_report(config, layout);
@@ -183,17 +145,8 @@ RunReport make_run_report(const Request& request, const RunFacts& facts) {
   report.groups = group_reports(plan.mesh, layout.map);
   report.memory_gib = config.plan.memory_gib;
 
-  const ModelSizes& sizes = report.model.sizes;
-  ActivationTable table =
-      activation_table(sizes, std::int64_t{plan.sizes.micro_batch_size} * sizes.sequence, element,
-                       plan.mesh.ep_size);
-  table.reduction = reduction_buffers(sizes, layout, plan.mesh, element);
-  const std::vector<RankActivations> activations = count_activations(plan.steps, table);
   const std::vector<RankTraffic> traffic =
-      count_traffic(plan.steps, layout, plan.mesh, sizes, table, element);
-  const Timeline timeline = simulate(plan.steps, plan.costs);
-  const TimelineMetrics metrics = measure(timeline);
-
+      count_traffic(plan.steps, layout, plan.mesh, estimate.sizes, estimate.table, estimate.element);
   for (int r = 0; r < layout.map.num_ranks; ++r) {
     const auto i = static_cast<std::size_t>(r);
     RankReport& rank = report.ranks.emplace_back();
@@ -205,18 +158,21 @@ RunReport make_run_report(const Request& request, const RunFacts& facts) {
       rank.texts.push_back(stage_text(layers));
       count_layers(rank, layout, layers);
     }
-    rank.parameters = count_rank(sizes, layout, Rank(r), plan.mesh.ep_size);
-    rank.memory = memory_of(rank.parameters, element, activations[i].peak);
-    rank.peak = peak_report(plan.steps.ranks[i], timeline.ranks[i], activations[i].peak_step);
+    rank.parameters = count_rank(estimate.sizes, layout, Rank(r), plan.mesh.ep_size);
+    rank.memory = memory_of(rank.parameters, estimate.element, estimate.activations[i].peak);
+    rank.peak = peak_report(plan.steps.ranks[i], estimate.timeline.ranks[i],
+                            estimate.activations[i].peak_step);
     rank.traffic = traffic[i];
-    rank.times = metrics.ranks[i];
+    rank.times = estimate.metrics.ranks[i];
   }
   const bool apart = layout.map.rank_of(Stage(0)) !=
                      layout.map.rank_of(Stage(layout.map.num_stages() - 1));
-  if (sizes.tied && apart) {
-    report.tied_bytes = reduction_bytes(sizes.vocabulary * sizes.hidden, 2, element.main);
+  if (estimate.sizes.tied && apart) {
+    report.tied_bytes = reduction_bytes(estimate.sizes.vocabulary * estimate.sizes.hidden, 2,
+                                        estimate.element.main);
   }
-  report.step = step_report(config, plan, metrics, timeline.unit);
+  report.step = step_report(config, plan, estimate.metrics, estimate.timeline.unit);
+  report.bent = bent_rules(request, config, layout);
   report.values = value_sources(request, config);
   report.notes = make_notes(config, plan, report);
   return report;

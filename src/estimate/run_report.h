@@ -8,12 +8,10 @@
 
 #include "config/derive.h"
 #include "config/value_sources.h"
-#include "estimate/activation_bytes.h"
+#include "estimate/bent_rules.h"
 #include "estimate/flops.h"
-#include "estimate/parameter_count.h"
+#include "estimate/plan_estimate.h"
 #include "estimate/traffic.h"
-#include "plan/run_plan.h"
-#include "timeline/metrics.h"
 
 namespace weft {
 
@@ -23,15 +21,6 @@ struct GroupReport {
   int size = 0;                              // ranks in each
   std::vector<std::vector<int>> members;     // global ranks, ascending
   std::string purpose;                       // what travels in it
-};
-
-struct MemoryReport {
-  std::int64_t weights = 0;     // main weights and compute copies
-  std::int64_t gradients = 0;   // main gradients
-  std::int64_t optimizer = 0;   // two running means
-  std::int64_t activations = 0;  // at their peak
-
-  std::int64_t total() const { return weights + gradients + optimizer + activations; }
 };
 
 // Where activations peak.
@@ -85,6 +74,7 @@ struct RunReport {
   std::int64_t tied_bytes = 0;  // that each end sends where tied embeddings lie apart
   StepReport step;
   std::optional<double> memory_gib;  // the limit that was given
+  std::vector<BentRule> bent;        // rules of the original
   std::vector<std::string> notes;
   std::vector<ValueSource> values;
 };
@@ -92,16 +82,8 @@ struct RunReport {
 // Takes a request that has passed the rules. Throws UserError, PlanError as make_step_plan.
 RunReport make_run_report(const Request& request, const RunFacts& facts);
 
-// Parts of it.
+// Of global ranks, as comm/groups.h makes them.
 std::vector<GroupReport> group_reports(const Mesh& mesh, const StageMap& map);
-MemoryReport memory_of(const ParameterCount& count, const ElementBytes& element,
-                       std::int64_t activations);
-// What a rank of the stage holds while its gradients are summed.
-std::map<Stage, std::int64_t> reduction_buffers(const ModelSizes& sizes, const Layout& layout,
-                                                const Mesh& mesh, const ElementBytes& element);
-// ms, s, us or ns: seconds of one; empty for another unit.
-std::optional<double> seconds_of(const std::string& unit);
-
 // For a person, and for a program.
 std::string report_text(const RunReport& report);
 std::string report_json(const RunReport& report);

@@ -1,0 +1,49 @@
+// A configuration's plan, lowered and simulated, and the bytes that it holds.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "estimate/activation_bytes.h"
+#include "estimate/parameter_count.h"
+#include "plan/run_plan.h"
+#include "timeline/metrics.h"
+
+namespace weft {
+
+struct MemoryReport {
+  std::int64_t weights = 0;     // main weights and compute copies
+  std::int64_t gradients = 0;   // main gradients
+  std::int64_t optimizer = 0;   // two running means
+  std::int64_t activations = 0;  // at their peak
+
+  std::int64_t total() const { return weights + gradients + optimizer + activations; }
+};
+
+MemoryReport memory_of(const ParameterCount& count, const ElementBytes& element,
+                       std::int64_t activations);
+
+struct PlanEstimate {
+  RunPlan plan;
+  ModelSizes sizes;
+  ElementBytes element;
+  ActivationTable table;
+  std::vector<RankActivations> activations;  // [P]
+  Timeline timeline;                         // under the plan's costs
+  TimelineMetrics metrics;
+};
+
+// Takes a config that has passed the rules and is resolved. Throws as make_step_plan.
+PlanEstimate estimate_plan(const Config& config);
+
+// What a rank of the stage holds while its gradients are summed.
+std::map<Stage, std::int64_t> reduction_buffers(const ModelSizes& sizes, const Layout& layout,
+                                                const Mesh& mesh, const ElementBytes& element);
+
+// Seconds of one s, ms, us or ns; empty for another unit.
+std::optional<double> seconds_of(const std::string& unit);
+
+}  // namespace weft

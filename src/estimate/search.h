@@ -1,0 +1,70 @@
+// The best way to lay a run out over a number of ranks, found by trying.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/derive.h"
+#include "config/request.h"
+
+namespace weft {
+
+// One way.
+struct Trial {
+  int pipeline_size = 1;
+  int data_size = 1;
+  int expert_size = 1;
+  int micro_batch_size = 1;
+  int num_micro_batches = 1;
+  std::string schedule;
+  int chunks = 1;  // per rank
+  bool overlap = false;
+  bool detach = false;
+
+  double tokens = 0;     // of a step
+  double estimated = 0;  // step at the compute level; under the overlap as if all wires were hidden
+  // Of the lowered plan, if it was simulated.
+  std::optional<double> makespan = {};
+  double busy = 0, bubble = 0, exposed = 0;  // shares of all ranks' time
+  std::int64_t bytes = 0;                    // of the rank that needs most
+
+  // Per unit of time; from the estimate if the plan was not simulated.
+  double rate() const { return tokens / makespan.value_or(estimated); }
+};
+
+// Ways that were thrown out for one reason.
+struct ThrownOut {
+  std::string reason;
+  int count = 0;
+  std::string example;  // the one that came closest
+
+  bool operator==(const ThrownOut&) const = default;
+};
+
+struct SearchReport {
+  int num_ranks = 0;
+  std::optional<double> memory_gib;
+  std::string batch;  // how the batch was fixed, in words
+  std::string unit;   // of times
+  int tried = 0;
+  int simulated = 0;
+  std::vector<Trial> best;           // those that fit, highest rate first
+  std::vector<std::string> reasons;  // why the first is the first
+  std::vector<ThrownOut> thrown_out;
+};
+
+// Tries every pipeline and expert parallel size, schedule, micro-batch size, overlap and detach that
+// the request leaves open. Ways are ordered by a simulation at the compute level; from the fastest
+// on they are lowered and simulated until none of the rest can be among the best. The global batch
+// is as given, else 4 sequences a rank. Throws UserError if no way can be tried.
+SearchReport search_runs(const Request& request, const RunFacts& facts);
+
+// The flags that ask for it.
+std::string flags_of(const Trial& trial);
+
+std::string search_text(const SearchReport& report);
+std::string search_json(const SearchReport& report);
+
+}  // namespace weft

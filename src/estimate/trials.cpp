@@ -1,0 +1,257 @@
+#include "estimate/trials.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "layout/make_layout.h"
+#include "passes/chains.h"
+#include "schedule/registry.h"
+#include "simulate/simulate.h"
+
+namespace weft {
+namespace {
+
+constexpr int kMaxMicroBatchSize = 8;
+constexpr int kMaxChunks = 4;  // of interleaved
+
+// The divisors of `value`, ascending.
+std::vector<int> divisors(int value) {
+  std::vector<int> result;
+  for (int divisor = 1; divisor <= value; ++divisor) {
+    if (value % divisor == 0) result.push_back(divisor);
+  }
+  return result;
+}
+
+// How a schedule can be asked for.
+struct Way {
+  std::string schedule;
+  int chunks = 1;
+  bool overlap = false;
+  bool detach = false;
+};
+
+bool allowed(const Request& request, std::string_view flag, bool value, bool given) {
+  return !request.given(flag) || value == given;
+}
+
+std::vector<Way> list_ways(const Request& request, int num_ranks, int num_layers, bool moe) {
+  const ScheduleConfig& asked = request.config.schedule;
+  std::vector<Way> ways;
+  for (const ScheduleEntry& entry : schedule_table()) {
+    const std::string name(entry.name);
+    if (entry.build == nullptr || name == "auto") continue;
+    if ((name == "no-pipeline") != (num_ranks == 1)) continue;
+    if (request.given("schedules-method") && name != asked.schedules_method) continue;
+    for (int chunks = name == "interleaved" ? 2 : 1; chunks <= kMaxChunks; chunks *= 2) {
+      const auto wanted = asked.num_virtual_stages_per_pipeline_rank;
+      if (name != "interleaved" && chunks > 1) break;
+      if (name == "interleaved" && (chunks * num_ranks > num_layers || (wanted && chunks != *wanted))) {
+        continue;
+      }
+      for (const bool overlap : {false, true}) {
+        if (overlap && !(entry.has_pairs && moe)) continue;
+        if (!allowed(request, "moe-fb-overlap", overlap, asked.moe_fb_overlap)) continue;
+        for (const bool detach : {false, true}) {
+          if (detach && name != "dualpipev") continue;
+          if (!allowed(request, "dualpipev-dw-detach", detach, asked.dualpipev_dw_detach)) continue;
+          ways.push_back({name, chunks, overlap, detach});
+        }
+      }
+    }
+  }
+  return ways;
+}
+
+// Micro-batch sizes and their numbers. Measured costs hold for one size.
+std::vector<std::pair<int, int>> list_batches(const Request& request, int global_batch, int dp) {
+  const ScheduleConfig& asked = request.config.schedule;
+  std::vector<std::pair<int, int>> batches;
+  const bool one_size = !request.config.train.costs.empty() && !request.given("micro-batch-size");
+  for (int size = 1; size <= std::max(kMaxMicroBatchSize, asked.micro_batch_size.value_or(1));
+       ++size) {
+    if (request.given("micro-batch-size") ? size != *asked.micro_batch_size
+                                          : (size & (size - 1)) != 0) {
+      continue;
+    }
+    if (one_size && size > 1) continue;
+    if (asked.num_microbatches) {
+      batches.emplace_back(size, *asked.num_microbatches);
+    } else if (global_batch % (size * dp) == 0) {
+      batches.emplace_back(size, global_batch / (size * dp));
+    }
+  }
+  return batches;
+}
+
+int default_global_batch(int num_ranks) { return 4 * num_ranks; }
+
+double all_to_all(const Costs& costs, bool backward) {
+  return backward ? costs.of_wire(WireKind::CombineBackward) +
+                        costs.of_wire(WireKind::DispatchBackward)
+                  : costs.of_wire(WireKind::Counts) + costs.of_wire(WireKind::Dispatch) +
+                        costs.of_wire(WireKind::Combine);
+}
+
+// The stage's segments one after the other; where nothing is woven each wire is waited for.
+StageCost stage_cost(const Layout& layout, Stage stage, const Costs& costs, bool overlap) {
+  StageCost sum{0, 0, 0};
+  for (const Segment& segment : stage_segments(layout, stage)) {
+    const SegmentCost& cost = costs.of_segment(key_of(layout, segment));
+    sum.forward += cost.forward;
+    sum.dgrad += cost.dgrad;
+    sum.wgrad += cost.wgrad;
+    if (segment.kind == SegmentKind::Experts && !overlap) {
+      sum.forward += all_to_all(costs, false);
+      sum.dgrad += all_to_all(costs, true);
+    }
+  }
+  return sum;
+}
+
+// What a chunk of the stage keeps alive, and what its put-off W's do.
+struct ChunkBytes {
+  std::int64_t alive = 0;
+  std::int64_t pending = 0;
+};
+
+ChunkBytes chunk_bytes(const Layout& layout, Stage stage, const ActivationTable& table) {
+  ChunkBytes bytes;
+  for (const Segment& segment : stage_segments(layout, stage)) {
+    const SegmentBytes& of_segment = table.segments.at(key_of(layout, segment));
+    bytes.alive += of_segment.forward;
+    bytes.pending -= of_segment.wgrad;
+  }
+  return bytes;
+}
+
+// The most that a rank's chunks hold at once.
+std::int64_t peak_of(const std::vector<Cell>& cells, const std::vector<ChunkBytes>& stages) {
+  std::int64_t held = 0, peak = 0;
+  const auto run = [&](const Action& action) {
+    const ChunkBytes& bytes = stages[static_cast<std::size_t>(action.stage.value)];
+    if (action.kind == ActionKind::Forward) held += bytes.alive;
+    if (action.kind == ActionKind::Backward) held -= bytes.alive;
+    if (action.kind == ActionKind::Dgrad) held += bytes.pending - bytes.alive;
+    if (action.kind == ActionKind::Wgrad) held -= bytes.pending;
+    peak = std::max(peak, held);
+  };
+  for (const Cell& cell : cells) {
+    if (const auto* pair = std::get_if<ActionPair>(&cell)) {
+      run(pair->backward);
+      run(pair->forward);
+    } else {
+      run(std::get<Action>(cell));
+    }
+  }
+  return peak;
+}
+
+}  // namespace
+
+std::vector<Trial> list_trials(const Request& request, const RunFacts& /*facts*/) {
+  const Config& config = request.config;
+  const int num_ranks = *config.launch.local_ranks / config.parallel.tensor_model_parallel_size;
+  const int num_layers = *config.model.num_layers;
+  const int experts = config.model.num_experts;
+  const int global_batch =
+      config.schedule.global_batch_size.value_or(default_global_batch(num_ranks));
+  std::vector<Trial> trials;
+  for (const int pp : divisors(num_ranks)) {
+    if (request.given("pipeline-model-parallel-size")
+            ? pp != config.parallel.pipeline_model_parallel_size
+            : pp > num_layers) {
+      continue;
+    }
+    const int dp = num_ranks / pp;
+    for (const auto& [size, number] : list_batches(request, global_batch, dp)) {
+      for (const Way& way : list_ways(request, pp, num_layers, experts > 0)) {
+        for (const int ep : divisors(experts > 0 ? dp : 1)) {
+          const bool given = request.given("expert-model-parallel-size");
+          if (given ? ep != config.parallel.expert_model_parallel_size
+                    : (ep > 1 && experts % ep != 0)) {
+            continue;
+          }
+          trials.push_back({.pipeline_size = pp,
+                            .data_size = dp,
+                            .expert_size = ep,
+                            .micro_batch_size = size,
+                            .num_micro_batches = number,
+                            .schedule = way.schedule,
+                            .chunks = way.chunks,
+                            .overlap = way.overlap,
+                            .detach = way.detach,
+                            .tokens = static_cast<double>(size) * number * dp *
+                                      config.model.seq_length});
+        }
+      }
+    }
+  }
+  return trials;
+}
+
+Config config_of(const Trial& trial, const Request& request, const RunFacts& facts) {
+  Config config = request.config;
+  config.plan.search = false;
+  config.parallel.pipeline_model_parallel_size = trial.pipeline_size;
+  config.parallel.expert_model_parallel_size = trial.expert_size;
+  ScheduleConfig& schedule = config.schedule;
+  schedule.schedules_method = trial.schedule;
+  schedule.micro_batch_size = trial.micro_batch_size;
+  schedule.num_microbatches = trial.num_micro_batches;
+  schedule.global_batch_size.reset();
+  schedule.moe_fb_overlap = trial.overlap;
+  schedule.dualpipev_dw_detach = trial.detach;
+  if (trial.schedule == "interleaved") {
+    schedule.num_virtual_stages_per_pipeline_rank = trial.chunks;
+  }
+  return resolved(config, facts);
+}
+
+const Schedule& QuickLooks::schedule_of(const Config& config) {
+  const ScheduleConfig& asked = config.schedule;
+  const Key key{asked.schedules_method,
+                config.parallel.pipeline_model_parallel_size,
+                asked.num_virtual_stages_per_pipeline_rank.value_or(1),
+                *asked.num_microbatches,
+                asked.moe_fb_overlap,
+                asked.dualpipev_dw_detach};
+  const auto found = schedules_.find(key);
+  return found != schedules_.end() ? found->second
+                                   : schedules_.emplace(key, make_schedule(config)).first->second;
+}
+
+QuickLook QuickLooks::look(const Config& config) {
+  const Schedule& schedule = schedule_of(config);
+  Layout layout = make_layout(config, schedule.map);
+  const ModelSizes sizes = model_sizes(config);
+  const ElementBytes element = element_bytes(config.train.params_dtype);
+  const int expert_ranks = config.parallel.expert_model_parallel_size;
+  const int micro_batch_size = *config.schedule.micro_batch_size;
+  const ActivationTable table = activation_table(
+      sizes, std::int64_t{micro_batch_size} * sizes.sequence, element, expert_ranks);
+  const Costs wires = config.train.costs.empty()
+                          ? estimate_costs(config.model, config.parallel, micro_batch_size)
+                          : read_costs(config.train.costs);
+  std::vector<std::int64_t> parameters;
+  for (int r = 0; r < schedule.map.num_ranks; ++r) {
+    parameters.push_back(
+        memory_of(count_rank(sizes, layout, Rank(r), expert_ranks), element, 0).total());
+  }
+  for (StageLayers& stage : layout.stages) stage.mtp_layers.clear();
+  Costs costs;
+  std::vector<ChunkBytes> chunks;
+  for (int s = 0; s < schedule.map.num_stages(); ++s) {
+    costs.stages[s] = stage_cost(layout, Stage(s), wires, config.schedule.moe_fb_overlap);
+    chunks.push_back(chunk_bytes(layout, Stage(s), table));
+  }
+  QuickLook look;
+  for (std::size_t r = 0; r < parameters.size(); ++r) {
+    look.parameter_bytes = std::max(look.parameter_bytes, parameters[r]);
+    look.bytes = std::max(look.bytes, parameters[r] + peak_of(schedule.ranks[r], chunks));
+  }
+  look.makespan = simulate(schedule, costs).ranks.front().end;
+  return look;
+}
+
+}  // namespace weft

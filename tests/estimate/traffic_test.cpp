@@ -1,0 +1,42 @@
+#include "estimate/traffic.h"
+
+#include "estimate/models.h"
+#include "plan/run_plan.h"
+
+namespace weft {
+namespace {
+
+using testing::moe_config;
+
+// Two pipeline ranks of one MoE layer each, two data parallel ranks that share the experts; 3
+// micro-batches of 4 tokens. A hidden is 128 bytes; 8 rows of 32 bytes, half of which leave.
+TEST(Traffic, ByArithmetic) {
+  Config config = moe_config(2);
+  config.parallel.pipeline_model_parallel_size = 2;
+  config.parallel.expert_model_parallel_size = 2;
+  config.schedule.num_microbatches = 3;
+  config = resolved(config, {});
+  const RunPlan plan = make_step_plan(config);
+  const ModelSizes sizes = model_sizes(config);
+  const ActivationTable table = activation_table(sizes, 4, {4, 4}, 2);
+  const std::vector<RankTraffic> ranks =
+      count_traffic(plan.steps, plan.layout, plan.mesh, sizes, table, {4, 4});
+  for (const RankTraffic& rank : ranks) {
+    EXPECT_EQ(rank.at(WireKind::Dispatch), (WireTraffic{3, 3 * 128}));
+    EXPECT_EQ(rank.at(WireKind::CombineBackward), (WireTraffic{3, 3 * 128}));
+    EXPECT_EQ(rank.at(WireKind::Counts), (WireTraffic{3, 3 * 2 * 8}));
+    EXPECT_FALSE(rank.contains(WireKind::RecvForward));
+  }
+  EXPECT_EQ(ranks[0].at(WireKind::SendForward), (WireTraffic{3, 3 * 128}));
+  EXPECT_FALSE(ranks[0].contains(WireKind::SendBackward));
+  EXPECT_EQ(ranks[1].at(WireKind::SendBackward), (WireTraffic{3, 3 * 128}));
+}
+
+TEST(Traffic, ASumMovesTwoSharesOfEach) {
+  EXPECT_EQ(reduction_bytes(100, 1, 4), 0);
+  EXPECT_EQ(reduction_bytes(100, 4, 4), 2 * 3 * 25 * 4);
+  EXPECT_EQ(reduction_bytes(101, 4, 4), 2 * 3 * 26 * 4);  // padded to whole shares
+}
+
+}  // namespace
+}  // namespace weft
