@@ -18,8 +18,9 @@ ModelConfigReader::ModelConfigReader(std::string_view text, const std::string& s
   try {
     root_ = json::parse(text);
   } catch (const json::parse_error& error) {
-    throw UserError(Violation{"model-config", source + ": byte " + std::to_string(error.byte),
-                              "this is no JSON: a config.json of a Hugging Face model is expected"});
+    throw UserError(
+        Violation{"model-config", source + ": byte " + std::to_string(error.byte),
+                  "this is no JSON: a config.json of a Hugging Face model is expected"});
   }
   if (root_.is_object()) return;
   throw UserError(
@@ -34,8 +35,9 @@ const json* ModelConfigReader::find(std::string_view key) const {
 std::string ModelConfigReader::found(std::string_view key) const {
   const std::string place = description_.source + ": " + std::string(key);
   const json* value = find(key);
-  return value == nullptr ? place : place + " = " + value->dump(-1, ' ', false,
-                                                                json::error_handler_t::replace);
+  return value == nullptr
+             ? place
+             : place + " = " + value->dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 void ModelConfigReader::wrong(std::string_view key, const std::string& message) {

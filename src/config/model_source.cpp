@@ -32,7 +32,8 @@ void read_rope(Reader& reader) {
   for (const char* key : {"rope_type", "type"}) {
     const auto type = rope.is_object() ? rope.find(key) : rope.end();
     if (!rope.is_object() || type == rope.end() || !type->is_string()) continue;
-    if (*type != "default") reader.lacks("rotary positions stretched by " + type->get<std::string>());
+    if (*type != "default")
+      reader.lacks("rotary positions stretched by " + type->get<std::string>());
     return;
   }
 }
@@ -164,7 +165,8 @@ void read_deepseek_experts(Reader& reader) {
   reader.set("moe-shared-expert-intermediate-size", std::to_string(shared * width),
              "n_shared_experts");
   const std::int64_t groups = reader.whole("n_group").value_or(1);
-  if (groups > 1) reader.lacks("routing limited to groups of experts (" + number_text("of", groups) + ")");
+  if (groups > 1)
+    reader.lacks("routing limited to groups of experts (" + number_text("of", groups) + ")");
   if (reader.number("routed_scaling_factor").value_or(1.0) != 1.0) {
     reader.lacks("a factor on the chosen experts' weights");
   }
@@ -232,10 +234,10 @@ struct Family {
   void (*read)(Reader&);
 };
 
-constexpr Family kFamilies[] = {{"mixtral", read_mixtral},         {"qwen2_moe", read_qwen2},
-                                {"qwen3_moe", read_qwen3},         {"olmoe", read_olmoe},
-                                {"deepseek_v2", read_deepseek_v2}, {"deepseek_v3", read_deepseek_v3},
-                                {"glm4_moe", read_glm4}};
+constexpr Family kFamilies[] = {
+    {"mixtral", read_mixtral}, {"qwen2_moe", read_qwen2},         {"qwen3_moe", read_qwen3},
+    {"olmoe", read_olmoe},     {"deepseek_v2", read_deepseek_v2}, {"deepseek_v3", read_deepseek_v3},
+    {"glm4_moe", read_glm4}};
 
 std::vector<std::string> preset_names() {
   std::vector<std::string> names;
@@ -255,8 +257,8 @@ ModelDescription parse_model_config(std::string_view json, const std::string& so
     family.read(reader);
     return reader.finish();
   }
-  reader.wrong("model_type", "this family is not known" + did_you_mean(type, names) + "; known: " +
-                                 join(names));
+  reader.wrong("model_type",
+               "this family is not known" + did_you_mean(type, names) + "; known: " + join(names));
   return reader.finish();
 }
 

@@ -17,7 +17,7 @@ struct DescribedValue {
 };
 
 struct ModelDescription {
-  std::string source;                       // `mixtral-8x7b`, or the path of the file
+  std::string source;                           // `mixtral-8x7b`, or the path of the file
   std::map<std::string, DescribedValue> flags;  // by name, without dashes
   ModelExtras extras;
 };

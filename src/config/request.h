@@ -19,8 +19,8 @@ enum class SourceKind { CommandLine, Environment, File, Model };
 // Where a value came from. A flag beats the environment beats the file beats the model of --model.
 struct Source {
   SourceKind kind = SourceKind::CommandLine;
-  std::string place;  // `--num-layers`, `WEFT_NUM_LAYERS`, `run.toml:3: num-layers`
-  std::string text;   // the value as written
+  std::string place;           // `--num-layers`, `WEFT_NUM_LAYERS`, `run.toml:3: num-layers`
+  std::string text;            // the value as written
   std::string overrides = "";  // the value that the model of --model has instead, if it differs
 
   bool operator==(const Source&) const = default;
@@ -31,7 +31,7 @@ struct Request {
   Config config;
   std::map<std::string, Source, std::less<>> sources;  // by flag; flags not given are not here
   std::set<std::string, std::less<>> broken;  // flags whose value was refused: rules skip these
-  std::set<std::string, std::less<>> open;  // flags that a search chooses: rules skip these too
+  std::set<std::string, std::less<>> open;    // flags that a search chooses: rules skip these too
   std::vector<std::string> warnings;
   bool help = false;
   std::vector<std::string> command_line;  // the program's name first, for ranks started by us

@@ -9,10 +9,10 @@
 namespace weft {
 
 struct ValueSource {
-  std::string flag;   // without dashes
-  std::string value;  // in force
-  std::string origin;  // flag, environment, file, model, default, or derived from other values
-  std::string place;   // `--num-layers`, `WEFT_NUM_LAYERS`, `run.toml:3: num-layers`; or empty
+  std::string flag;       // without dashes
+  std::string value;      // in force
+  std::string origin;     // flag, environment, file, model, default, or derived from other values
+  std::string place;      // `--num-layers`, `WEFT_NUM_LAYERS`, `run.toml:3: num-layers`; or empty
   std::string overrides;  // what the model of --model has instead, if a value beat it
 
   bool operator==(const ValueSource&) const = default;

@@ -63,8 +63,8 @@ class TableBuilder {
   Bytes projected() const {
     const ModelExtras& extras = sizes_.extras;
     const std::int64_t keys = sizes_.kv_heads * sizes_.head_size;
-    std::int64_t channels = (sizes_.heads + sizes_.kv_heads) * sizes_.head_size +
-                            sizes_.kv_heads * sizes_.value_size;
+    std::int64_t channels =
+        (sizes_.heads + sizes_.kv_heads) * sizes_.head_size + sizes_.kv_heads * sizes_.value_size;
     if (extras.kv_lora_rank > 0) {  // latents before and after their norms, values beside keys
       channels += 2 * (extras.q_lora_rank + extras.kv_lora_rank) + extras.qk_rope_head_dim + keys;
     } else if (extras.query_key_norm != QueryKeyNorm::None) {
@@ -130,8 +130,7 @@ class TableBuilder {
             .forward_peak = forward + 2 * logits + wide_copy(tokens_ * sizes_.hidden),
             .dgrad = pending + hidden_ - kept - hidden_ - taken - hidden_,
             .dgrad_peak = at_most(
-                {4 * logits + 2 * hidden_,
-                 logits + hidden_ + norm_backward() - rows_ - routing(),
+                {4 * logits + 2 * hidden_, logits + hidden_ + norm_backward() - rows_ - routing(),
                  logits + hidden_ + attended() + projected() - rows_ - routing() - inverse_rms_}),
             .wgrad = -pending,
             .wgrad_peak = std::max(attention_wide(), wide_copy(tokens_ * sizes_.hidden))};
@@ -249,8 +248,8 @@ class Walk {
     const SegmentBytes& bytes = bytes_of(segment);
     change(bytes.dgrad, bytes.dgrad_peak);
     if (segment.kind == SegmentKind::SharedExpert) shared_pending_.insert(place_of(segment));
-    const bool still_read = segment.kind == SegmentKind::Attention &&
-                            shared_pending_.contains(place_of(segment));
+    const bool still_read =
+        segment.kind == SegmentKind::Attention && shared_pending_.contains(place_of(segment));
     if (still_read) {
       held_ += table_.hidden;
       lent_.insert(place_of(segment));

@@ -1,9 +1,9 @@
 // Bytes of activations: what each segment of a stage keeps, from what it computes (src/model,
 // src/overlap), and from that the bytes that a rank holds after each step of its plan.
 //
-// T tokens of a micro-batch, H hidden, A = heads * value size, Q = outputs of the products that make
-// queries, keys and values, R = T * topk rows, F, F' and F_s widths of feed-forward, expert and
-// shared expert, E experts, V vocabulary; e bytes of the compute type, w of the main type.
+// T tokens of a micro-batch, H hidden, A = heads * value size, Q = outputs of the products that
+// make queries, keys and values, R = T * topk rows, F, F' and F_s widths of feed-forward, expert
+// and shared expert, E experts, V vocabulary; e bytes of the compute type, w of the main type.
 //
 //   segment       kept from F to I                             kept from I to W
 //   Embedding                                                  T H e
@@ -17,11 +17,11 @@
 //   Merge         R H e
 //   Head          hidden and normed 2 T H e, T V e, 2 T w      T H e, T V e
 //
-// A wire's source and target (R H e each, a hand-over T H e) are held from start to release. Routing
-// is taken to be even: an expert rank receives R rows. Left out: rotary tables, token counts, sums
-// of norms' gradients, and workspace inside LibTorch's operators, but the largest temporaries
-// (logits in the main type, gradients of a gated feed-forward, of queries and of rows) are counted
-// where a step peaks.
+// A wire's source and target (R H e each, a hand-over T H e) are held from start to release.
+// Routing is taken to be even: an expert rank receives R rows. Left out: rotary tables, token
+// counts, sums of norms' gradients, and workspace inside LibTorch's operators, but the largest
+// temporaries (logits in the main type, gradients of a gated feed-forward, of queries and of rows)
+// are counted where a step peaks.
 #pragma once
 
 #include <cstdint>
@@ -56,8 +56,8 @@ struct SegmentBytes {
 
 struct ActivationTable {
   std::map<SegmentKey, SegmentBytes> segments;
-  std::int64_t hidden = 0;                    // a stage's output, T H e
-  std::int64_t rows = 0;                      // what dispatch and combine carry, R H e
+  std::int64_t hidden = 0;                       // a stage's output, T H e
+  std::int64_t rows = 0;                         // what dispatch and combine carry, R H e
   std::map<Stage, std::int64_t> reduction = {};  // buffers of the stage's ReduceGrad; none: 0
 };
 

@@ -48,8 +48,8 @@ std::string layers(const Run& run) {
 
 std::string micro_batches(const Run& run) {
   const bool bends = run.dualpipev() && run.micro_batches() < 2 * run.ranks() - 1;
-  return bends ? count_text(run.micro_batches(), "micro-batch") + " with P = " +
-                     std::to_string(run.ranks())
+  return bends ? count_text(run.micro_batches(), "micro-batch") +
+                     " with P = " + std::to_string(run.ranks())
                : "";
 }
 
@@ -81,8 +81,8 @@ std::string expert_ranks(const Run& run) {
 std::string virtual_micro_batches(const Run& run) {
   const bool bends =
       run.overlap() && run.virtual_pipeline() && run.micro_batches() < 2 * run.ranks();
-  return bends ? count_text(run.micro_batches(), "micro-batch") + " with P = " +
-                     std::to_string(run.ranks())
+  return bends ? count_text(run.micro_batches(), "micro-batch") +
+                     " with P = " + std::to_string(run.ranks())
                : "";
 }
 

@@ -44,10 +44,10 @@ std::vector<GroupReport> group_reports(const Mesh& mesh, const StageMap& map) {
   for (int pp = 0; pp < mesh.pp_size; ++pp) pipeline.push_back(pp);
   std::vector<GroupReport> groups;
   groups.push_back(group("pp", "one copy of the model", across_stages(mesh, pipeline)));
-  groups.push_back(group("dp", "sums dense gradients",
-                         within_stages(mesh, 1, mesh.dp_size, mesh.tp_size)));
   groups.push_back(
-      group("ep", "exchanges tokens and their counts", within_stages(mesh, mesh.ep_size, mesh.ep_size, 1)));
+      group("dp", "sums dense gradients", within_stages(mesh, 1, mesh.dp_size, mesh.tp_size)));
+  groups.push_back(group("ep", "exchanges tokens and their counts",
+                         within_stages(mesh, mesh.ep_size, mesh.ep_size, 1)));
   groups.push_back(group("edp", "sums experts' gradients",
                          within_stages(mesh, 1, per_stage / mesh.ep_size, mesh.ep_size)));
   const Stage last(map.num_stages() - 1);

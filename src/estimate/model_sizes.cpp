@@ -25,8 +25,8 @@ ModelSizes model_sizes(const Config& config) {
   sizes.sequence = model.seq_length;
   sizes.vocabulary = model.vocab_size;
   sizes.tied = !model.untie_embeddings_and_output_weights;
-  sizes.router_scores = model.moe_router_pre_softmax || model.moe_aux_loss_coeff > 0 ||
-                        model.moe_z_loss_coeff > 0;
+  sizes.router_scores =
+      model.moe_router_pre_softmax || model.moe_aux_loss_coeff > 0 || model.moe_z_loss_coeff > 0;
   sizes.extras = config.extras;
   if (sizes.extras.kv_lora_rank > 0) {
     sizes.kv_heads = sizes.heads;

@@ -38,8 +38,8 @@ bool has_pairs(const Schedule& schedule) {
 }
 
 void add_exposed(Notes& notes, const Config& config, const RunPlan& plan) {
-  const bool moe = std::ranges::find(plan.layout.layer_kinds, LayerKind::Moe) !=
-                   plan.layout.layer_kinds.end();
+  const bool moe =
+      std::ranges::find(plan.layout.layer_kinds, LayerKind::Moe) != plan.layout.layer_kinds.end();
   if (!moe || config.schedule.moe_fb_overlap) return;
   const std::string& method = config.schedule.schedules_method;
   const ScheduleEntry* entry = find_schedule(method);
@@ -76,11 +76,10 @@ void add_uneven(Notes& notes, const RunPlan& plan) {
 
 void add_memory(Notes& notes, const RunReport& report) {
   if (!report.memory_gib) return;
-  const auto most = std::ranges::max_element(report.ranks, {}, [](const RankReport& rank) {
-    return rank.memory.total();
-  });
-  const std::string needs = "pipeline rank " + std::to_string(most->rank) + " needs " +
-                            print_bytes(most->memory.total());
+  const auto most = std::ranges::max_element(
+      report.ranks, {}, [](const RankReport& rank) { return rank.memory.total(); });
+  const std::string needs =
+      "pipeline rank " + std::to_string(most->rank) + " needs " + print_bytes(most->memory.total());
   const bool fits = static_cast<double>(most->memory.total()) <= *report.memory_gib * kBytesPerGib;
   notes.push_back((fits ? "fits: of " : "does not fit: of ") +
                   print_bytes(static_cast<std::int64_t>(*report.memory_gib * kBytesPerGib)) +

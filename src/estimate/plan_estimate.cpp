@@ -50,8 +50,7 @@ PlanEstimate estimate_plan(const Config& config) {
   estimate.sizes = model_sizes(config);
   estimate.element = element_bytes(config.train.params_dtype);
   const RunPlan& plan = estimate.plan;
-  const std::int64_t tokens =
-      std::int64_t{plan.sizes.micro_batch_size} * estimate.sizes.sequence;
+  const std::int64_t tokens = std::int64_t{plan.sizes.micro_batch_size} * estimate.sizes.sequence;
   estimate.table = activation_table(estimate.sizes, tokens, estimate.element, plan.mesh.ep_size);
   estimate.table.reduction =
       reduction_buffers(estimate.sizes, plan.layout, plan.mesh, estimate.element);

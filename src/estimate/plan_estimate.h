@@ -15,9 +15,9 @@
 namespace weft {
 
 struct MemoryReport {
-  std::int64_t weights = 0;     // main weights and compute copies
-  std::int64_t gradients = 0;   // main gradients
-  std::int64_t optimizer = 0;   // two running means
+  std::int64_t weights = 0;      // main weights and compute copies
+  std::int64_t gradients = 0;    // main gradients
+  std::int64_t optimizer = 0;    // two running means
   std::int64_t activations = 0;  // at their peak
 
   std::int64_t total() const { return weights + gradients + optimizer + activations; }

@@ -74,7 +74,8 @@ std::string parts_text(const ParameterCount& count) {
                                                       {"MTP", count.mtp + count.mtp_experts}};
   std::vector<std::string> parts;
   for (const auto& [name, value] : all) {
-    if (value > 0) parts.push_back(std::string(name) + " " + print_count(static_cast<double>(value)));
+    if (value > 0)
+      parts.push_back(std::string(name) + " " + print_count(static_cast<double>(value)));
   }
   return join(parts);
 }
@@ -86,10 +87,10 @@ std::string model_text(const ModelReport& model) {
   if (sizes.experts > 0) {
     text += fmt::format(", {} experts, top {}", sizes.experts, sizes.topk);
   }
-  text += fmt::format("\nparameters  {} ({}); a token meets {}\n            {}\n", model.total.total(),
-                      print_count(static_cast<double>(model.total.total())),
-                      print_count(static_cast<double>(model.active.total())),
-                      parts_text(model.total));
+  text +=
+      fmt::format("\nparameters  {} ({}); a token meets {}\n            {}\n", model.total.total(),
+                  print_count(static_cast<double>(model.total.total())),
+                  print_count(static_cast<double>(model.active.total())), parts_text(model.total));
   text += fmt::format(
       "FLOPs       {} a token forward, {} in training; {} of the forward are attention's scores\n",
       print_count(model.flops.forward()), print_count(model.flops.training()),
@@ -130,9 +131,9 @@ std::string memory_text(const RunReport& report) {
     width = std::max(width, join(rank.texts, " ").size());
   }
   width = std::min<std::size_t>(width, 24);
-  text += fmt::format("{:>6} {:<{}} {:>10} {:>9} {:>9} {:>9} {:>11} {:>9}\n", "rank", "layout",
-                      width, "parameters", "weights", "gradients", "optimizer", "activations",
-                      "total");
+  text +=
+      fmt::format("{:>6} {:<{}} {:>10} {:>9} {:>9} {:>9} {:>11} {:>9}\n", "rank", "layout", width,
+                  "parameters", "weights", "gradients", "optimizer", "activations", "total");
   text += rank_rows(report.ranks, [width](const RankReport& rank) {
     std::string layout = join(rank.texts, " ");
     if (layout.size() > width) {
@@ -172,16 +173,16 @@ std::string traffic_text(const RunReport& report) {
   using enum WireKind;
   text += rank_rows(report.ranks, [](const RankReport& rank) {
     const RankTraffic& traffic = rank.traffic;
-    return fmt::format("{:>10} {:>10} {:>10} {:>10} {:>10} {:>10}",
-                       print_bytes(sum_of(traffic, {Dispatch, CombineBackward})),
-                       print_bytes(sum_of(traffic, {Combine, DispatchBackward})),
-                       print_bytes(sum_of(traffic, {Counts})),
-                       print_bytes(sum_of(traffic, {SendForward})),
-                       print_bytes(sum_of(traffic, {SendBackward})),
-                       print_bytes(sum_of(traffic, {ReduceGrad})));
+    return fmt::format(
+        "{:>10} {:>10} {:>10} {:>10} {:>10} {:>10}",
+        print_bytes(sum_of(traffic, {Dispatch, CombineBackward})),
+        print_bytes(sum_of(traffic, {Combine, DispatchBackward})),
+        print_bytes(sum_of(traffic, {Counts})), print_bytes(sum_of(traffic, {SendForward})),
+        print_bytes(sum_of(traffic, {SendBackward})), print_bytes(sum_of(traffic, {ReduceGrad})));
   });
   if (report.tied_bytes > 0) {
-    text += "tied embeddings: " + print_bytes(report.tied_bytes) + " from the first and last rank\n";
+    text +=
+        "tied embeddings: " + print_bytes(report.tied_bytes) + " from the first and last rank\n";
   }
   return text;
 }
@@ -193,8 +194,7 @@ std::string share_text(const std::optional<double>& share) {
 std::string step_text(const RunReport& report) {
   const StepReport& step = report.step;
   const TimeScale scale = scale_of(step);
-  std::string text =
-      fmt::format("\npredicted step: {} {}", scale.text(step.makespan), scale.unit);
+  std::string text = fmt::format("\npredicted step: {} {}", scale.text(step.makespan), scale.unit);
   if (step.tokens_per_second) {
     text += ", " + print_count(*step.tokens_per_second) + " tokens a second";
   }
@@ -247,7 +247,8 @@ std::string notes_text(const RunReport& report) {
 
 std::string report_text(const RunReport& report) {
   return model_text(report.model) + run_text(report) + groups_text(report) + memory_text(report) +
-         traffic_text(report) + step_text(report) + bent_text(report) + values_text(report) + notes_text(report);
+         traffic_text(report) + step_text(report) + bent_text(report) + values_text(report) +
+         notes_text(report);
 }
 
 }  // namespace weft

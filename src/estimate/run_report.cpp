@@ -46,7 +46,8 @@ bool is_run(const Step& step) {
 
 // When the step of this index runs: the timeline has an event for each step that computes.
 double time_of(const RankTimeline& timeline, const std::vector<Step>& steps, std::size_t index) {
-  const auto before = std::count_if(steps.begin(), steps.begin() + static_cast<long>(index), is_run);
+  const auto before =
+      std::count_if(steps.begin(), steps.begin() + static_cast<long>(index), is_run);
   const bool itself = is_run(steps[index]);
   std::ptrdiff_t seen = 0;
   double time = 0;
@@ -145,8 +146,8 @@ RunReport make_run_report(const Request& request, const RunFacts& facts) {
   report.groups = group_reports(plan.mesh, layout.map);
   report.memory_gib = config.plan.memory_gib;
 
-  const std::vector<RankTraffic> traffic =
-      count_traffic(plan.steps, layout, plan.mesh, estimate.sizes, estimate.table, estimate.element);
+  const std::vector<RankTraffic> traffic = count_traffic(
+      plan.steps, layout, plan.mesh, estimate.sizes, estimate.table, estimate.element);
   for (int r = 0; r < layout.map.num_ranks; ++r) {
     const auto i = static_cast<std::size_t>(r);
     RankReport& rank = report.ranks.emplace_back();
@@ -165,8 +166,8 @@ RunReport make_run_report(const Request& request, const RunFacts& facts) {
     rank.traffic = traffic[i];
     rank.times = estimate.metrics.ranks[i];
   }
-  const bool apart = layout.map.rank_of(Stage(0)) !=
-                     layout.map.rank_of(Stage(layout.map.num_stages() - 1));
+  const bool apart =
+      layout.map.rank_of(Stage(0)) != layout.map.rank_of(Stage(layout.map.num_stages() - 1));
   if (estimate.sizes.tied && apart) {
     report.tied_bytes = reduction_bytes(estimate.sizes.vocabulary * estimate.sizes.hidden, 2,
                                         estimate.element.main);

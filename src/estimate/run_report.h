@@ -18,17 +18,17 @@ namespace weft {
 // Groups of global ranks of one kind (comm/groups.h).
 struct GroupReport {
   std::string name;
-  int size = 0;                              // ranks in each
-  std::vector<std::vector<int>> members;     // global ranks, ascending
-  std::string purpose;                       // what travels in it
+  int size = 0;                           // ranks in each
+  std::vector<std::vector<int>> members;  // global ranks, ascending
+  std::string purpose;                    // what travels in it
 };
 
 // Where activations peak.
 struct PeakReport {
-  std::string step;       // `0F5:experts.3`
-  std::string cell;       // `(0F5;7B1)OVERLAP_F_B`
-  double time = 0;        // predicted, from the start of the step
-  int live_chunks = 0;    // activations held there
+  std::string step;        // `0F5:experts.3`
+  std::string cell;        // `(0F5;7B1)OVERLAP_F_B`
+  double time = 0;         // predicted, from the start of the step
+  int live_chunks = 0;     // activations held there
   int pending_wgrads = 0;  // cells' W's put off there
 };
 
@@ -50,7 +50,7 @@ struct StepReport {
   std::string costs;  // where the costs are from
   double makespan = 0;
   std::optional<double> all_to_all_hidden_steady, all_to_all_hidden_outside;
-  std::int64_t tokens = 0;                   // of the global batch
+  std::int64_t tokens = 0;                  // of the global batch
   std::optional<double> tokens_per_second;  // where the unit is a known one
 };
 

@@ -24,7 +24,7 @@ struct Trial {
   bool detach = false;
 
   double tokens = 0;     // of a step
-  double estimated = 0;  // step at the compute level; under the overlap as if all wires were hidden
+  double estimated = 0;  // the step as a quick look has it (trials.h)
   // Of the lowered plan, if it was simulated.
   std::optional<double> makespan = {};
   double busy = 0, bubble = 0, exposed = 0;  // shares of all ranks' time
@@ -55,10 +55,10 @@ struct SearchReport {
   std::vector<ThrownOut> thrown_out;
 };
 
-// Tries every pipeline and expert parallel size, schedule, micro-batch size, overlap and detach that
-// the request leaves open. Ways are ordered by a simulation at the compute level; from the fastest
-// on they are lowered and simulated until none of the rest can be among the best. The global batch
-// is as given, else 4 sequences a rank. Throws UserError if no way can be tried.
+// Tries every pipeline and expert parallel size, schedule, micro-batch size, overlap and detach
+// that the request leaves open. Ways are ordered by a quick simulation at the compute level; from
+// the fastest on they are lowered and simulated until none of the rest comes near the best. The
+// global batch is as given, else 4 sequences a rank. Throws UserError if no way can be tried.
 SearchReport search_runs(const Request& request, const RunFacts& facts);
 
 // The flags that ask for it.

@@ -23,16 +23,17 @@ std::string rate_text(const Trial& trial, const std::string& unit) {
 }
 
 std::string table_text(const SearchReport& report) {
-  std::string text = fmt::format("{:>2} {:>9} {:>3} {:>4} {:>4} {:>5} {:>5}  {:<28} {:>9} {:>6} {:>7}\n",
-                                 "", seconds_of(report.unit) ? "tokens/s" : "tokens", "P", "DP",
-                                 "EP", "batch", "M", "schedule", "memory", "bubble", "exposed");
+  std::string text =
+      fmt::format("{:>2} {:>9} {:>3} {:>4} {:>4} {:>5} {:>5}  {:<28} {:>9} {:>6} {:>7}\n", "",
+                  seconds_of(report.unit) ? "tokens/s" : "tokens", "P", "DP", "EP", "batch", "M",
+                  "schedule", "memory", "bubble", "exposed");
   int place = 0;
   for (const Trial& trial : report.best) {
-    text += fmt::format("{:>2} {:>9} {:>3} {:>4} {:>4} {:>5} {:>5}  {:<28} {:>9} {:>5.1f}% {:>6.1f}%\n",
-                        ++place, rate_text(trial, report.unit), trial.pipeline_size,
-                        trial.data_size, trial.expert_size, trial.micro_batch_size,
-                        trial.num_micro_batches, schedule_text(trial), print_bytes(trial.bytes),
-                        100 * trial.bubble, 100 * trial.exposed);
+    text += fmt::format(
+        "{:>2} {:>9} {:>3} {:>4} {:>4} {:>5} {:>5}  {:<28} {:>9} {:>5.1f}% {:>6.1f}%\n", ++place,
+        rate_text(trial, report.unit), trial.pipeline_size, trial.data_size, trial.expert_size,
+        trial.micro_batch_size, trial.num_micro_batches, schedule_text(trial),
+        print_bytes(trial.bytes), 100 * trial.bubble, 100 * trial.exposed);
   }
   return text;
 }

@@ -46,7 +46,8 @@ std::vector<Way> list_ways(const Request& request, int num_ranks, int num_layers
     for (int chunks = name == "interleaved" ? 2 : 1; chunks <= kMaxChunks; chunks *= 2) {
       const auto wanted = asked.num_virtual_stages_per_pipeline_rank;
       if (name != "interleaved" && chunks > 1) break;
-      if (name == "interleaved" && (chunks * num_ranks > num_layers || (wanted && chunks != *wanted))) {
+      if (name == "interleaved" &&
+          (chunks * num_ranks > num_layers || (wanted && chunks != *wanted))) {
         continue;
       }
       for (const bool overlap : {false, true}) {
@@ -87,26 +88,37 @@ std::vector<std::pair<int, int>> list_batches(const Request& request, int global
 int default_global_batch(int num_ranks) { return 4 * num_ranks; }
 
 double all_to_all(const Costs& costs, bool backward) {
-  return backward ? costs.of_wire(WireKind::CombineBackward) +
-                        costs.of_wire(WireKind::DispatchBackward)
-                  : costs.of_wire(WireKind::Counts) + costs.of_wire(WireKind::Dispatch) +
-                        costs.of_wire(WireKind::Combine);
+  return backward
+             ? costs.of_wire(WireKind::CombineBackward) + costs.of_wire(WireKind::DispatchBackward)
+             : costs.of_wire(WireKind::Counts) + costs.of_wire(WireKind::Dispatch) +
+                   costs.of_wire(WireKind::Combine);
 }
 
-// The stage's segments one after the other; where nothing is woven each wire is waited for.
-StageCost stage_cost(const Layout& layout, Stage stage, const Costs& costs, bool overlap) {
-  StageCost sum{0, 0, 0};
-  for (const Segment& segment : stage_segments(layout, stage)) {
-    const SegmentCost& cost = costs.of_segment(key_of(layout, segment));
-    sum.forward += cost.forward;
-    sum.dgrad += cost.dgrad;
-    sum.wgrad += cost.wgrad;
-    if (segment.kind == SegmentKind::Experts && !overlap) {
-      sum.forward += all_to_all(costs, false);
-      sum.dgrad += all_to_all(costs, true);
+// Costs at the compute level: a stage's segments one after the other, each wire waited for. A pair
+// hides its wires as far as it has compute for them; stages are taken to be alike there.
+Costs compute_costs(const Layout& layout, const Costs& costs, bool overlap) {
+  Costs result;
+  double compute = 0, wires = 0;
+  for (int s = 0; s < layout.map.num_stages(); ++s) {
+    StageCost sum{0, 0, 0};
+    double forward_wires = 0, backward_wires = 0;
+    for (const Segment& segment : stage_segments(layout, Stage(s))) {
+      const SegmentCost& cost = costs.of_segment(key_of(layout, segment));
+      sum.forward += cost.forward;
+      sum.dgrad += cost.dgrad;
+      sum.wgrad += cost.wgrad;
+      if (segment.kind != SegmentKind::Experts) continue;
+      forward_wires += all_to_all(costs, false);
+      backward_wires += all_to_all(costs, true);
     }
+    compute += sum.forward + sum.dgrad + sum.wgrad;
+    wires += std::max(forward_wires, backward_wires);
+    sum.forward += forward_wires;
+    sum.dgrad += backward_wires;
+    result.stages[s] = sum;
   }
-  return sum;
+  if (overlap) result.pair = std::max(compute, wires) / layout.map.num_stages();
+  return result;
 }
 
 // What a chunk of the stage keeps alive, and what its put-off W's do.
@@ -172,17 +184,17 @@ std::vector<Trial> list_trials(const Request& request, const RunFacts& /*facts*/
                     : (ep > 1 && experts % ep != 0)) {
             continue;
           }
-          trials.push_back({.pipeline_size = pp,
-                            .data_size = dp,
-                            .expert_size = ep,
-                            .micro_batch_size = size,
-                            .num_micro_batches = number,
-                            .schedule = way.schedule,
-                            .chunks = way.chunks,
-                            .overlap = way.overlap,
-                            .detach = way.detach,
-                            .tokens = static_cast<double>(size) * number * dp *
-                                      config.model.seq_length});
+          trials.push_back(
+              {.pipeline_size = pp,
+               .data_size = dp,
+               .expert_size = ep,
+               .micro_batch_size = size,
+               .num_micro_batches = number,
+               .schedule = way.schedule,
+               .chunks = way.chunks,
+               .overlap = way.overlap,
+               .detach = way.detach,
+               .tokens = static_cast<double>(size) * number * dp * config.model.seq_length});
         }
       }
     }
@@ -239,10 +251,8 @@ QuickLook QuickLooks::look(const Config& config) {
         memory_of(count_rank(sizes, layout, Rank(r), expert_ranks), element, 0).total());
   }
   for (StageLayers& stage : layout.stages) stage.mtp_layers.clear();
-  Costs costs;
   std::vector<ChunkBytes> chunks;
   for (int s = 0; s < schedule.map.num_stages(); ++s) {
-    costs.stages[s] = stage_cost(layout, Stage(s), wires, config.schedule.moe_fb_overlap);
     chunks.push_back(chunk_bytes(layout, Stage(s), table));
   }
   QuickLook look;
@@ -250,7 +260,9 @@ QuickLook QuickLooks::look(const Config& config) {
     look.parameter_bytes = std::max(look.parameter_bytes, parameters[r]);
     look.bytes = std::max(look.bytes, parameters[r] + peak_of(schedule.ranks[r], chunks));
   }
-  look.makespan = simulate(schedule, costs).ranks.front().end;
+  const Costs costs = compute_costs(layout, wires, config.schedule.moe_fb_overlap);
+  look.makespan = simulate(schedule, costs).ranks.front().end +
+                  schedule.map.chunks_per_rank * wires.of_wire(WireKind::ReduceGrad);
   return look;
 }
 

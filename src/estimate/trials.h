@@ -20,7 +20,7 @@ Config config_of(const Trial& trial, const Request& request, const RunFacts& fac
 
 // A look at a trial that takes far less time than lowering its plan.
 struct QuickLook {
-  double makespan = 0;              // at the compute level
+  double makespan = 0;               // at the compute level, gradients summed at the end
   std::int64_t parameter_bytes = 0;  // of the rank that needs most
   std::int64_t bytes = 0;            // with the chunks alive, working memory left out
 };

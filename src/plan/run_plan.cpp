@@ -100,8 +100,7 @@ RunPlan make_run_plan(const Config& config) {
   RunPlan plan = make_step_plan(config);
   plan.forward_steps =
       lower(build_forward_only(plan.schedule.map, plan.sizes.num_micro_batches), plan.layout,
-            plan.costs,
-            {.moe_fb_overlap = config.schedule.moe_fb_overlap, .forward_only = true});
+            plan.costs, {.moe_fb_overlap = config.schedule.moe_fb_overlap, .forward_only = true});
   return plan;
 }
 

@@ -42,10 +42,10 @@ std::string qwen3(const std::string& more) {
 }
 
 TEST(ModelSource, TransformersFourAndFiveSayTheSame) {
-  const ModelDescription four = parse_model_config(
-      qwen3(R"("num_experts": 8, "rope_theta": 5000.0, "rope_scaling": null,
+  const ModelDescription four =
+      parse_model_config(qwen3(R"("num_experts": 8, "rope_theta": 5000.0, "rope_scaling": null,
                "torch_dtype": "bfloat16", "norm_topk_prob": true)"),
-      "four");
+                         "four");
   const ModelDescription five = parse_model_config(
       qwen3(R"("num_local_experts": 8, "dtype": "bfloat16", "norm_topk_prob": true,
                "rope_parameters": {"rope_theta": 5000.0, "rope_type": "default"})"),
@@ -133,8 +133,8 @@ TEST(ModelSource, FolderOfAModel) {
 
 TEST(ModelSource, FlagsBeatTheModel) {
   std::vector<Violation> violations;
-  Request request = read_request(Verb::Plan, {"--model", "mixtral-8x7b", "--num-layers", "2"}, {},
-                                 violations);
+  Request request =
+      read_request(Verb::Plan, {"--model", "mixtral-8x7b", "--num-layers", "2"}, {}, violations);
   take_model(request, violations);
   EXPECT_THAT(violations, IsEmpty());
   EXPECT_EQ(request.config.model.num_layers, 2);

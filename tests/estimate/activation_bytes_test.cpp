@@ -18,10 +18,10 @@ using testing::layout_over;
 using testing::moe_config;
 
 StepPlan plan_of(const Layout& layout, int micro_batches, bool overlap = false) {
-  const std::string name = layout.map.placement == Placement::V      ? "dualpipev"
-                           : layout.map.num_ranks == 1               ? "no-pipeline"
-                           : layout.map.chunks_per_rank > 1 ? "interleaved"
-                                                                     : "1f1b";
+  const std::string name = layout.map.placement == Placement::V ? "dualpipev"
+                           : layout.map.num_ranks == 1          ? "no-pipeline"
+                           : layout.map.chunks_per_rank > 1     ? "interleaved"
+                                                                : "1f1b";
   const BuildRequest request{.num_ranks = layout.map.num_ranks,
                              .chunks_per_rank = layout.map.chunks_per_rank,
                              .num_micro_batches = micro_batches,
@@ -84,10 +84,9 @@ TEST(ActivationBytes, NothingIsLeftAtTheEnd) {
     config.model.moe_shared_expert_intermediate_size = layout.shared_expert ? 5 : 0;
     config.model.moe_aux_loss_coeff = random() % 2 == 0 ? 0.01 : 0;
     const ElementBytes element = element_bytes(random() % 2 == 0 ? "fp32" : "bf16");
-    const ActivationTable table = activation_table(model_sizes(config), 4, element,
-                                                   1 + static_cast<int>(random() % 2));
-    const StepPlan plan =
-        plan_of(layout, 1 + static_cast<int>(random() % 9), random() % 2 == 0);
+    const ActivationTable table =
+        activation_table(model_sizes(config), 4, element, 1 + static_cast<int>(random() % 2));
+    const StepPlan plan = plan_of(layout, 1 + static_cast<int>(random() % 9), random() % 2 == 0);
     for (const RankActivations& rank : count_activations(plan, table)) {
       EXPECT_EQ(rank.after.back(), 0);
       EXPECT_GE(*std::ranges::min_element(rank.after), 0);

@@ -15,9 +15,9 @@ using ::testing::IsEmpty;
 using testing::plan_request;
 
 std::vector<std::string> bent_by(const std::string& words) {
-  std::vector<std::string> all = {"--num-layers", "8", "--hidden-size", "8", "--num-experts", "4",
-                                  "--num-attention-heads", "2", "--seq-length", "4",
-                                  "--vocab-size", "10"};
+  std::vector<std::string> all = {"--num-layers",  "8", "--hidden-size",         "8",
+                                  "--num-experts", "4", "--num-attention-heads", "2",
+                                  "--seq-length",  "4", "--vocab-size",          "10"};
   std::istringstream stream(words);
   for (std::string word; stream >> word;) all.push_back(word);
   const Request request = plan_request(all);

@@ -18,11 +18,13 @@ const GroupReport& named(const std::vector<GroupReport>& groups, const std::stri
 
 // The lists are those that layout/mesh.h gives each rank.
 TEST(Groups, AreThoseOfTheMesh) {
-  for (const Mesh& mesh : {Mesh{2, 4, 2, 1}, Mesh{3, 6, 3, 1}, Mesh{1, 4, 4, 1}, Mesh{2, 2, 4, 2}}) {
+  for (const Mesh& mesh :
+       {Mesh{2, 4, 2, 1}, Mesh{3, 6, 3, 1}, Mesh{1, 4, 4, 1}, Mesh{2, 2, 4, 2}}) {
     const auto groups = group_reports(mesh, StageMap{.num_ranks = mesh.pp_size});
     using MembersOf = std::vector<Rank> (*)(const Mesh&, Rank);
-    for (const auto& [name, members_of] :
-         {std::pair<std::string, MembersOf>{"dp", dp_group}, {"ep", ep_group}, {"edp", edp_group}}) {
+    for (const auto& [name, members_of] : {std::pair<std::string, MembersOf>{"dp", dp_group},
+                                           {"ep", ep_group},
+                                           {"edp", edp_group}}) {
       std::vector<std::vector<int>> expected;
       for (int rank = 0; rank < mesh.world_size(); ++rank) {
         const std::vector<int> members = numbers(members_of(mesh, Rank(rank)));

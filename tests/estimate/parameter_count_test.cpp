@@ -50,11 +50,12 @@ TEST(ParameterCount, OfAnMtpLayer) {
   const Config config = plan_config({"--model", "deepseek-v3", "--num-microbatches", "1"});
   const ParameterCount all = count_model(model_sizes(config), layout_over(config, 1));
   EXPECT_EQ(all.mtp_experts, 256LL * 3 * 7168 * 2048);
-  EXPECT_EQ(all.mtp, 3LL * 7168 * 2048 + 256 * 7168 + 187'107'328 + 2 * 7168 + 2LL * 7168 * 7168 +
-                         3 * 7168);
+  EXPECT_EQ(all.mtp,
+            3LL * 7168 * 2048 + 256 * 7168 + 187'107'328 + 2 * 7168 + 2LL * 7168 * 7168 + 3 * 7168);
 }
 
-// Attention 8 * (8 + 2 * 4) + 8 * 8, feed-forward 3 * 8 * 6, two norms of 8; ends 10 * 8 and a norm.
+// Attention 8 * (8 + 2 * 4) + 8 * 8, feed-forward 3 * 8 * 6, two norms of 8; ends 10 * 8 and a
+// norm.
 TEST(ParameterCount, OfADenseModelByArithmetic) {
   const Config config = dense_config(3);
   const ModelSizes sizes = model_sizes(config);

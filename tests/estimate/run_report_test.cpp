@@ -15,20 +15,9 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using testing::plan_request;
 
-const std::vector<std::string> kSmall = {"--num-layers",
-                                         "4",
-                                         "--hidden-size",
-                                         "8",
-                                         "--num-attention-heads",
-                                         "2",
-                                         "--seq-length",
-                                         "4",
-                                         "--vocab-size",
-                                         "10",
-                                         "--num-experts",
-                                         "4",
-                                         "--moe-ffn-hidden-size",
-                                         "3"};
+const std::vector<std::string> kSmall = {
+    "--num-layers", "4",  "--hidden-size", "8", "--num-attention-heads", "2", "--seq-length", "4",
+    "--vocab-size", "10", "--num-experts", "4", "--moe-ffn-hidden-size", "3"};
 
 std::vector<std::string> small_with(std::vector<std::string> more) {
   more.insert(more.begin(), kSmall.begin(), kSmall.end());
@@ -101,19 +90,19 @@ TEST(RunReport, PartsOfTheStepAddUp) {
       {});
   for (const RankReport& rank : report.ranks) {
     const RankMetrics& times = rank.times;
-    EXPECT_NEAR(times.busy + times.bubble + times.exposed_communication, report.step.makespan, 1e-9);
-    EXPECT_NEAR(times.all_to_all_exposed + times.counts_exposed + times.p2p_exposed +
-                    times.reduce_exposed,
-                times.exposed_communication, 1e-9);
+    EXPECT_NEAR(times.busy + times.bubble + times.exposed_communication, report.step.makespan,
+                1e-9);
+    EXPECT_NEAR(
+        times.all_to_all_exposed + times.counts_exposed + times.p2p_exposed + times.reduce_exposed,
+        times.exposed_communication, 1e-9);
   }
   EXPECT_EQ(report.step.tokens, 5 * 2 * 4);
 }
 
 TEST(RunReport, TellsWhereValuesCameFrom) {
   std::vector<Violation> violations;
-  Request request = read_request(
-      Verb::Plan, {"--model", "mixtral-8x7b", "--num-layers", "2"},
-      {{"WEFT_NUM_MICROBATCHES", "3"}}, violations);
+  Request request = read_request(Verb::Plan, {"--model", "mixtral-8x7b", "--num-layers", "2"},
+                                 {{"WEFT_NUM_MICROBATCHES", "3"}}, violations);
   take_model(request, violations);
   ASSERT_TRUE(violations.empty());
   const RunReport report = make_run_report(request, {});
@@ -142,10 +131,11 @@ TEST(RunReport, JsonHoldsTheSameNumbers) {
 }
 
 TEST(RunReport, TextFitsAPage) {
-  const std::string text = report_text(make_run_report(
-      plan_request({"--model", "qwen3-30b-a3b", "--pipeline-model-parallel-size", "4",
-                    "--num-microbatches", "4", "--ranks", "8", "--expert-model-parallel-size", "2"}),
-      {}));
+  const std::string text = report_text(
+      make_run_report(plan_request({"--model", "qwen3-30b-a3b", "--pipeline-model-parallel-size",
+                                    "4", "--num-microbatches", "4", "--ranks", "8",
+                                    "--expert-model-parallel-size", "2"}),
+                      {}));
   EXPECT_THAT(text, HasSubstr("parameters  30532122624 (30.5 G)"));
   std::istringstream lines(text.substr(0, text.find("\nvalues")));
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100U) << line;

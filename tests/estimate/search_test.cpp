@@ -26,9 +26,9 @@ Request search_request(std::vector<std::string> words) {
 
 std::vector<std::string> small(std::vector<std::string> more) {
   std::vector<std::string> words = {
-      "--num-layers",    "8",     "--hidden-size", "64", "--num-attention-heads", "4",
-      "--seq-length",    "64",    "--vocab-size",  "97", "--num-experts",         "4",
-      "--ranks",         "4"};
+      "--num-layers", "8",  "--hidden-size", "64", "--num-attention-heads", "4",
+      "--seq-length", "64", "--vocab-size",  "97", "--num-experts",         "4",
+      "--ranks",      "4"};
   words.insert(words.end(), more.begin(), more.end());
   return words;
 }
@@ -62,9 +62,9 @@ TEST(Search, WhatIsGivenStays) {
 }
 
 TEST(Search, NothingThatDoesNotFitIsShown) {
-  const Request request = search_request({"--model", "mixtral-8x7b", "--ranks", "16", "--bf16",
-                                          "--memory-gib", "80", "--global-batch-size", "32",
-                                          "--schedules-method", "1f1b"});
+  const Request request =
+      search_request({"--model", "mixtral-8x7b", "--ranks", "16", "--bf16", "--memory-gib", "80",
+                      "--global-batch-size", "32", "--schedules-method", "1f1b"});
   const SearchReport report = search_runs(request, {});
   for (const Trial& trial : report.best) EXPECT_LE(trial.bytes, 80LL << 30);
   std::string thrown;
@@ -76,8 +76,8 @@ TEST(Search, NothingThatDoesNotFitIsShown) {
 }
 
 TEST(Search, NothingToTryIsRefused) {
-  const Request request = search_request(
-      small({"--global-batch-size", "3", "--pipeline-model-parallel-size", "1"}));
+  const Request request =
+      search_request(small({"--global-batch-size", "3", "--pipeline-model-parallel-size", "1"}));
   EXPECT_THROW(search_runs(request, {}), UserError);
 }
 

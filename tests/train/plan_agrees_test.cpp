@@ -89,10 +89,10 @@ TEST(PlanAgrees, ParametersAndTheirBytesOnEveryRank) {
 // routing is not as even as the plan takes it to be.
 TEST(PlanAgrees, PeakOfActivations) {
   for (const char* dtype : {"fp32", "bf16"}) {
-    for (const Cut& cut : {Cut{"no-pipeline"}, Cut{"no-pipeline", 1, 1, 1, 1, true},
-                           Cut{"1f1b", 2}, Cut{"interleaved", 2, 1, 1, 2, true},
-                           Cut{"dualpipev", 2, 1, 1, 2, true, true}, Cut{"dualpipev", 2},
-                           Cut{"1f1b", 2, 2, 2}}) {
+    for (const Cut& cut :
+         {Cut{"no-pipeline"}, Cut{"no-pipeline", 1, 1, 1, 1, true}, Cut{"1f1b", 2},
+          Cut{"interleaved", 2, 1, 1, 2, true}, Cut{"dualpipev", 2, 1, 1, 2, true, true},
+          Cut{"dualpipev", 2}, Cut{"1f1b", 2, 2, 2}}) {
       SCOPED_TRACE(cut.method + " " + dtype + " EP " + std::to_string(cut.ep));
       Config config = config_of(cut);
       config.schedule.num_virtual_stages_per_pipeline_rank.reset();
