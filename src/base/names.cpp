@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 
 namespace weft {
 namespace {
@@ -14,6 +15,32 @@ std::string folded(std::string_view name) {
     c = c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   }
   return text;
+}
+
+std::vector<std::string> words_of(const std::string& name) {
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at <= name.size();) {
+    const std::size_t end = std::min(name.find('-', at), name.size());
+    if (end > at) words.push_back(name.substr(at, end - at));
+    at = end + 1;
+  }
+  std::ranges::sort(words);
+  return words;
+}
+
+// Two thirds of the words are the same, whatever their order.
+bool same_words(const std::string& a, const std::string& b) {
+  const std::vector<std::string> x = words_of(a);
+  const std::vector<std::string> y = words_of(b);
+  std::vector<std::string> common;
+  std::ranges::set_intersection(x, y, std::back_inserter(common));
+  return common.size() >= 2 && 3 * common.size() >= 2 * std::max(x.size(), y.size());
+}
+
+// `known` with more behind it.
+bool continues(const std::string& name, const std::string& known) {
+  constexpr std::size_t kShortest = 6;
+  return known.size() >= kShortest && name.starts_with(known);
 }
 
 }  // namespace
@@ -45,9 +72,11 @@ std::optional<std::string> nearest_name(std::string_view name,
   std::optional<std::string> nearest;
   int nearest_distance = 0;
   for (const std::string& candidate : known) {
-    const int distance = edit_distance(wanted, folded(candidate));
-    const std::size_t longer = std::max(wanted.size(), candidate.size());
-    if (static_cast<std::size_t>(distance) * 3 > longer) continue;
+    const std::string other = folded(candidate);
+    const int distance = edit_distance(wanted, other);
+    const std::size_t longer = std::max(wanted.size(), other.size());
+    const bool is_close = static_cast<std::size_t>(distance) * 3 <= longer;
+    if (!is_close && !same_words(wanted, other) && !continues(wanted, other)) continue;
     if (nearest.has_value() && distance >= nearest_distance) continue;
     nearest = candidate;
     nearest_distance = distance;

@@ -12,8 +12,9 @@ namespace weft {
 // (optimal string alignment). Time and memory O(|a| * |b|), at most 256 bytes of each are read.
 int edit_distance(std::string_view a, std::string_view b);
 
-// The closest of `known` if it is close enough to be meant: at most a third of the longer text is
-// changed, upper and lower case and - and _ counting as equal. The first of several equally close.
+// The closest of `known` that may be meant: at most a third of the longer text is changed, or two
+// thirds of the words between dashes are the same in any order, or the name goes on behind a known
+// one. Upper and lower case and - and _ count as equal. The first of several equally close.
 std::optional<std::string> nearest_name(std::string_view name,
                                         const std::vector<std::string>& known);
 

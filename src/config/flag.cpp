@@ -11,18 +11,24 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-std::string print_bound(double bound, bool whole) {
-  return whole ? std::to_string(static_cast<std::int64_t>(bound)) : print_double(bound);
+const std::vector<std::string> kTrue = {"true", "1", "yes", "on"};
+const std::vector<std::string> kFalse = {"false", "0", "no", "off"};
+
+// `0`, `0.5`, and `below 1` for 0.999999999.
+std::string print_bound(double bound) {
+  if (bound == std::floor(bound)) return std::to_string(static_cast<std::int64_t>(bound));
+  constexpr double kJust = 1e-8;
+  const double above = std::ceil(bound);
+  return above - bound < kJust ? "below " + print_bound(above) : print_double(bound);
 }
 
 std::string allowed_numbers(const FlagTraits& traits, bool whole) {
   const std::string kind = whole ? "a whole number" : "a number";
   if (traits.min > -kInfinity && traits.max < kInfinity) {
-    return kind + " from " + print_bound(traits.min, whole) + " to " +
-           print_bound(traits.max, whole);
+    return kind + " from " + print_bound(traits.min) + " to " + print_bound(traits.max);
   }
-  if (traits.min > -kInfinity) return kind + ", at least " + print_bound(traits.min, whole);
-  if (traits.max < kInfinity) return kind + ", at most " + print_bound(traits.max, whole);
+  if (traits.min > -kInfinity) return kind + " of at least " + print_bound(traits.min);
+  if (traits.max < kInfinity) return kind + " of at most " + print_bound(traits.max);
   return kind;
 }
 
@@ -39,18 +45,13 @@ class Setter {
   Setter(const Flag& flag, const std::string& text, Config& config)
       : flag_(flag), text_(text), config_(config) {}
 
-  std::string operator()(const NoField&) const { return ""; }
+  std::string operator()(const NoField& none) const {
+    return none.takes_value || is_switch_word() ? "" : kSwitchWords;
+  }
 
   std::string operator()(FieldOf<bool> field) const {
-    static const std::vector<std::string> kTrue = {"true", "1", "yes", "on"};
-    static const std::vector<std::string> kFalse = {"false", "0", "no", "off"};
-    if (std::ranges::find(kTrue, text_) != kTrue.end()) {
-      field(config_) = true;
-    } else if (std::ranges::find(kFalse, text_) != kFalse.end()) {
-      field(config_) = false;
-    } else {
-      return "true or false is allowed";
-    }
+    if (!is_switch_word()) return kSwitchWords;
+    field(config_) = is_one_of(kTrue, text_);
     return "";
   }
 
@@ -90,6 +91,10 @@ class Setter {
   }
 
  private:
+  static constexpr auto kSwitchWords = "true or false is allowed";
+
+  bool is_switch_word() const { return is_one_of(kTrue, text_) || is_one_of(kFalse, text_); }
+
   std::string no_such_choice() const {
     if (is_one_of(flag_.traits.later_choices, text_)) {
       return "known but not built yet; built so far: " + join(flag_.traits.choices);
@@ -134,6 +139,21 @@ struct DefaultText {
   std::string operator()(FieldOf<std::string> field) const { return field(config); }
 };
 
+// `0` and `0.0` are equal.
+bool same_value(const std::string& a, const std::string& b) {
+  if (a == b) return true;
+  const std::optional<double> x = parse_double(a);
+  return x.has_value() && x == parse_double(b);
+}
+
+// The flag asks for what Weft does without it.
+bool asks_nothing(const Flag& flag, const std::string& text) {
+  if (is_switch(flag)) return is_one_of(kFalse, text) != (flag.traits.status == FlagStatus::Same);
+  const std::string neutral = default_text(flag);
+  if (!neutral.empty()) return same_value(text, neutral);
+  return flag.traits.status == FlagStatus::NotYet && same_value(text, "0");
+}
+
 }  // namespace
 
 const Flag* find_flag(std::string_view name) {
@@ -153,6 +173,10 @@ std::vector<std::string> flag_names() {
 
 bool is_switch(const Flag& flag) { return value_kind(flag).empty(); }
 
+bool is_script_flag(const Flag& flag) { return flag.help.empty(); }
+
+bool is_on(const std::string& text) { return is_one_of(kTrue, text); }
+
 std::string environment_name(const Flag& flag) {
   std::string name = "WEFT_";
   for (const char c : flag.name) {
@@ -170,6 +194,35 @@ std::string default_text(const Flag& flag) {
   if (!flag.traits.default_text.empty()) return std::string(flag.traits.default_text);
   Config config;
   return std::visit(DefaultText{config}, flag.field);
+}
+
+FlagEffect effect_of(const Flag& flag, const std::string& text) {
+  switch (flag.traits.status) {
+    case FlagStatus::Built:
+      return FlagEffect::Sets;
+    case FlagStatus::NoEffect:
+      return FlagEffect::None;
+    case FlagStatus::NotYet:
+      return asks_nothing(flag, text) ? FlagEffect::Same : FlagEffect::NotYet;
+    case FlagStatus::Same:
+    case FlagStatus::Refused:
+      return asks_nothing(flag, text) ? FlagEffect::Same : FlagEffect::Refused;
+  }
+  return FlagEffect::Sets;
+}
+
+std::optional<Violation> refusal(const Flag& flag, const std::string& text,
+                                 const std::string& found) {
+  const FlagEffect effect = effect_of(flag, text);
+  const std::string note(flag.traits.note);
+  if (effect == FlagEffect::NotYet) {
+    return Violation{"not-built-yet", found, "this flag is known but not built yet; " + note};
+  }
+  if (effect != FlagEffect::Refused) return std::nullopt;
+  const std::string neutral = default_text(flag);
+  const std::string instead =
+      neutral.empty() ? "" : "; give " + neutral + ", or leave the flag out";
+  return Violation{std::string(flag.name), found, note + instead};
 }
 
 std::optional<Violation> set_flag(const Flag& flag, const std::string& text,

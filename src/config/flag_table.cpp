@@ -1,16 +1,17 @@
 // The table of flags. A row: name, heading, verbs that take it, field, help, lowest and highest
 // value, choices. Names are Megatron's or MindSpeed's where those have one.
 #include "config/flag.h"
+#include "config/script_flags.h"
 
 namespace weft {
 namespace {
 
-constexpr VerbSet kRuns = verbs(Verb::Train, Verb::Logits);
+constexpr VerbSet kRuns = verbs(Verb::Train, Verb::Logits, Verb::Plan);
 constexpr VerbSet kPlans =
     verbs(Verb::Train, Verb::Logits, Verb::Plan, Verb::Schedule, Verb::Simulate, Verb::Layout);
 constexpr VerbSet kModels = kPlans | verbs(Verb::Sample);
-constexpr VerbSet kTrain = verbs(Verb::Train);
-constexpr VerbSet kTrains = verbs(Verb::Train, Verb::Plan);
+// What a run is trained with, a plan of it can be asked with.
+constexpr VerbSet kTrain = verbs(Verb::Train, Verb::Plan);
 constexpr VerbSet kShows = verbs(Verb::Schedule, Verb::Simulate, Verb::Layout, Verb::Plan);
 constexpr VerbSet kCosts = verbs(Verb::Schedule, Verb::Simulate);
 constexpr VerbSet kReport = verbs(Verb::Report);
@@ -20,8 +21,6 @@ constexpr VerbSet kSample = verbs(Verb::Sample);
 constexpr VerbSet kAll = ~0U;
 
 constexpr auto kNotYet = FlagStatus::NotYet;
-constexpr auto kRefused = FlagStatus::Refused;
-constexpr auto kNoEffect = FlagStatus::NoEffect;
 
 // No size of a real run is near these; they keep a misplaced number from asking for all memory.
 constexpr double kMaxRanks = 65536;
@@ -76,10 +75,8 @@ constexpr auto kCost = "Costs of a chunk, in any one unit";
 constexpr auto kDataGroup = "Data";
 constexpr auto kSampling = "Sampling";
 constexpr auto kLater = "Known, not built yet";
-constexpr auto kIgnored = "Accepted without effect";
-constexpr auto kAbsent = "Known and refused, Weft has no such feature";
 
-std::vector<Flag> make_table() {
+std::vector<Flag> own_flags() {
   // clang-format off
   return {
       {"schedules-method", kSchedule, kPlans, plan<&S::schedules_method>,
@@ -181,7 +178,7 @@ std::vector<Flag> make_table() {
        model<&M::moe_shared_expert_intermediate_size>, "width of the shared expert, 0: none",
        {.min = 0, .max = kMaxSize}},
       {"moe-aux-loss-coeff", kMoe, kModels, model<&M::moe_aux_loss_coeff>,
-       "load-balancing loss, 0: off", {.min = 0}},
+       "load-balancing loss, 0: off", {.min = 0, .words = Words::OneOrMore}},
       {"moe-z-loss-coeff", kMoe, kModels, model<&M::moe_z_loss_coeff>,
        "loss on the router's logits, 0: off", {.min = 0}},
 
@@ -214,12 +211,12 @@ std::vector<Flag> make_table() {
       {"eval-interval", kTraining, kTrain, training<&T::eval_interval>,
        "evaluate every so many steps, 0: never", {.min = 0, .max = 1e9}},
       {"eval-iters", kTraining, kTrain, training<&T::eval_iters>, "batches per evaluation",
-       {.min = 1, .max = 1e9}},
+       {.min = 0, .max = 1e9}},
       {"log-digests", kTraining, kTrain, training<&T::log_digests>,
        "64-bit digests of all main gradients and weights in --metrics"},
 
       {"data-path", kFiles, kTrain, training<&T::data_path>,
-       "prefix of the .bin and .idx files to train on"},
+       "prefix of the .bin and .idx files to train on", {.words = Words::AnyNumber}},
       {"split", kFiles, kTrain, training<&T::split>,
        "shares of documents for training, validation and test"},
       {"token-file", kFiles, kRuns, training<&T::token_file>,
@@ -258,7 +255,7 @@ std::vector<Flag> make_table() {
       {"output-prefix", kDataGroup, kData, data<&DataConfig::output_prefix>,
        "writes PREFIX.bin and PREFIX.idx"},
       {"tokenizer-type", kDataGroup, kData, data<&DataConfig::tokenizer_type>,
-       "how text becomes tokens", {.choices = {"bytes"}}},
+       "how text becomes tokens", {.choices = {"bytes"}, .ignored_by = kTrain}},
       {"suffix", kDataGroup, kData, data<&DataConfig::suffix>,
        "of files to take from a folder, as .py", {.default_text = "all files"}},
       {"exclude", kDataGroup, kData, data<&DataConfig::exclude>,
@@ -283,7 +280,7 @@ std::vector<Flag> make_table() {
        {.min = 0, .max = kMaxCost, .default_text = "forward + dgrad + wgrad"}},
       {"cost-p2p", kCost, kCosts, cost<&C::cost_p2p>,
        "delay of a hand-over between ranks, for the receiver", {.min = 0, .max = kMaxCost}},
-      {"costs", kCost, kCosts | kTrains | kReport, training<&T::costs>,
+      {"costs", kCost, kCosts | kTrain | kReport, training<&T::costs>,
        "costs per stage, segment and wire, TOML; `weft report` writes it"},
 
       {"level", kOutput, verbs(Verb::Schedule), output<&O::level>, "how far lowered",
@@ -299,8 +296,6 @@ std::vector<Flag> make_table() {
 
       {"tensor-model-parallel-size", kLater, kPlans, parallel<&P::tensor_model_parallel_size>,
        "tensor parallel ranks", {.min = 1, .max = kMaxRanks, .status = kNotYet, .note = "give 1"}},
-      {"sequence-parallel", kLater, kPlans, kSwitch, "split sequences over tensor ranks",
-       {.status = kNotYet, .note = "it needs tensor parallelism"}},
       {"mtp-num-layers", kModel, kModels, model<&M::mtp_num_layers>,
        "multi-token prediction layers; `weft layout` alone knows them", {.min = 0,
        .max = kMaxLayers}},
@@ -315,7 +310,8 @@ std::vector<Flag> make_table() {
       {"moe-unperm2-mem-optim-swap", kLater, kPlans, kSwitch,
        "move the merge's input off the device until backward", {.status = kNotYet,
        .note = "leave it out"}},
-      {"moe-zero-memory", kLater, kPlans, kValue, "rebuild the experts' input in backward",
+      {"moe-zero-memory", kLater, kPlans, NoField{.takes_value = true, .neutral = "disable"},
+       "rebuild the experts' input in backward",
        {.status = kNotYet, .note = "leave it out"}},
       {"recompute-activation-function", kLater, kPlans, kSwitch, "recompute activations",
        {.status = kNotYet, .note = "leave it out"}},
@@ -332,7 +328,7 @@ std::vector<Flag> make_table() {
        .note = "softmax is there"}},
       {"moe-router-load-balancing-type", kLater, kModels,
        NoField{.takes_value = true, .neutral = "aux_loss"}, "other balancing losses",
-       {.status = kNotYet, .note = "aux_loss is there"}},
+       {.status = kNotYet, .note = "aux_loss is there", .words = Words::OneOrMore}},
       {"moe-router-num-groups", kLater, kModels, kOne, "groups of experts", {.status = kNotYet,
        .note = "routing is not limited to groups"}},
       {"moe-router-group-topk", kLater, kModels, kOne, "groups per token", {.status = kNotYet,
@@ -353,32 +349,6 @@ std::vector<Flag> make_table() {
       {"decoder-last-pipeline-num-layers", kLater, kPlans, kValue, "layers of the last stage",
        {.status = kNotYet, .note = "--pipeline-model-parallel-layout says the same"}},
 
-      {"moe-grouped-gemm", kIgnored, kModels, kSwitch, "experts as grouped products",
-       {.status = kNoEffect, .note = "experts are always grouped products"}},
-      {"group-query-attention", kIgnored, kModels, kSwitch, "grouped queries", {.status = kNoEffect,
-       .note = "--num-query-groups alone says it"}},
-      {"moe-token-dispatcher-type", kIgnored, kModels,
-       NoField{.takes_value = true, .neutral = "alltoall"}, "how tokens travel",
-       {.status = kRefused, .note = "alltoall is the only one"}},
-      {"expert-tensor-parallel-size", kIgnored, kPlans, kOne, "tensor parallel ranks of an expert",
-       {.status = kRefused, .note = "only 1 is there"}},
-      {"context-parallel-size", kIgnored, kPlans, kOne, "ranks that share a sequence",
-       {.status = kRefused, .note = "only 1 is there"}},
-
-      {"moe-alltoall-overlap-comm", kAbsent, kPlans, kSwitch, "", {.status = kRefused}},
-      {"moe-hierarchical-alltoallv", kAbsent, kPlans, kSwitch, "", {.status = kRefused}},
-      {"moe-zero-memory-num-layers", kAbsent, kPlans, kValue, "", {.status = kRefused}},
-      {"use-nanopipe", kAbsent, kPlans, kSwitch, "", {.status = kRefused}},
-      {"automated-pipeline", kAbsent, kPlans, kSwitch, "", {.status = kRefused}},
-      {"recompute-in-bubble", kAbsent, kPlans, kSwitch, "", {.status = kRefused}},
-      {"recompute-in-advance", kAbsent, kPlans, kSwitch, "", {.status = kRefused}},
-      {"use-legacy-models", kAbsent, kPlans, kSwitch, "", {.status = kRefused}},
-      {"moe-tp-extend-ep", kAbsent, kPlans, kSwitch, "", {.status = kRefused}},
-      {"swap-attention", kAbsent, kPlans, kSwitch, "", {.status = kRefused}},
-      {"use-custom-fsdp", kAbsent, kPlans, kSwitch, "", {.status = kRefused}},
-      {"tp-2d", kAbsent, kPlans, kSwitch, "", {.status = kRefused}},
-      {"fp16", kAbsent, kPlans | kSample, kSwitch, "", {.status = kRefused}},
-
       {"config", "General", kAll, kValue, "read flags from this TOML file, names with - or _"},
   };
   // clang-format on
@@ -387,7 +357,11 @@ std::vector<Flag> make_table() {
 }  // namespace
 
 const std::vector<Flag>& flag_table() {
-  static const std::vector<Flag> kTable = make_table();
+  static const std::vector<Flag> kTable = [] {
+    std::vector<Flag> table = own_flags();
+    for (Flag& flag : script_flags()) table.push_back(std::move(flag));
+    return table;
+  }();
   return kTable;
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/columns.h"
+#include "base/names.h"
 #include "config/flag.h"
 
 namespace weft {
@@ -10,25 +12,6 @@ namespace {
 
 constexpr std::size_t kWidth = 88;
 constexpr std::size_t kIndent = 6;
-
-// Words of `text` in lines of kWidth, each line indented.
-std::string wrapped(const std::string& text, std::size_t indent, const std::string& line_end = "") {
-  std::string result;
-  std::string line(indent, ' ');
-  std::size_t at = 0;
-  while (at < text.size()) {
-    const std::size_t end = std::min(text.find(' ', at), text.size());
-    const std::string word = text.substr(at, end - at);
-    if (line.size() > indent && line.size() + 1 + word.size() > kWidth) {
-      result += line + line_end + "\n";
-      line = std::string(indent + (line_end.empty() ? 0 : 2), ' ') + word;
-    } else {
-      line += (line.size() > indent ? " " : "") + word;
-    }
-    at = end + 1;
-  }
-  return result + line + "\n";
-}
 
 std::string flag_text(const Flag& flag) {
   std::string head = "  --" + std::string(flag.name);
@@ -39,14 +22,41 @@ std::string flag_text(const Flag& flag) {
     body += (body.empty() ? "" : " ") + ("(default: " + initial) + ")";
   }
   if (!flag.traits.note.empty()) body += "; " + std::string(flag.traits.note);
-  return head + "\n" + (body.empty() ? "" : wrapped(body, kIndent));
+  return head + "\n" + (body.empty() ? "" : indented(body, kIndent, kWidth));
+}
+
+// A command of several lines, as a shell takes it.
+std::string example_text(std::string_view example) {
+  constexpr std::size_t kMargin = 6;
+  std::string text;
+  for (const std::string& line : wrap(example, kWidth - kMargin)) {
+    text += text.empty() ? "  " + line : " \\\n    " + line;
+  }
+  return text + "\n";
+}
+
+// Flags that are there for launch scripts alone: their names, by what becomes of them.
+std::string script_text(Verb verb) {
+  std::vector<std::string> accepted;
+  std::vector<std::string> refused;
+  for (const Flag& flag : flag_table()) {
+    if (!is_script_flag(flag) || !contains(flag.verbs, verb)) continue;
+    const FlagStatus status = flag.traits.status;
+    const bool is_refused = status == FlagStatus::Refused || status == FlagStatus::NotYet;
+    (is_refused ? refused : accepted).push_back("--" + std::string(flag.name));
+  }
+  if (accepted.empty()) return "";
+  return "\nOf launch scripts of Megatron and MindSpeed (docs/from-megatron.md says why):\n"
+         "  accepted\n" +
+         indented(join(accepted, " "), kIndent, kWidth) + "  refused, with what to use instead\n" +
+         indented(join(refused, " "), kIndent, kWidth);
 }
 
 // Headings in the order of the table.
 std::vector<std::string_view> groups_of(Verb verb) {
   std::vector<std::string_view> groups;
   for (const Flag& flag : flag_table()) {
-    if (!contains(flag.verbs, verb)) continue;
+    if (!contains(flag.verbs, verb) || is_script_flag(flag)) continue;
     if (std::find(groups.begin(), groups.end(), flag.group) == groups.end()) {
       groups.push_back(flag.group);
     }
@@ -78,19 +88,21 @@ std::string verb_help(Verb verb) {
   if (!info.positional_name.empty()) text += " [" + std::string(info.positional_name) + "]";
   if (!info.not_built.empty()) {
     return text + " [flags]\n\n" +
-           wrapped("Not built yet; " + std::string(info.not_built) + ".", 0);
+           indented("Not built yet; " + std::string(info.not_built) + ".", 0, kWidth);
   }
   text +=
       " [flags]\n\nA flag beats the environment (WEFT_NUM_LAYERS=8) beats the file of --config.\n";
   for (const std::string_view group : groups_of(verb)) {
     text += "\n" + std::string(group) + ":\n";
     for (const Flag& flag : flag_table()) {
+      if (is_script_flag(flag)) continue;
       if (flag.group == group && contains(flag.verbs, verb)) text += flag_text(flag);
     }
   }
+  text += script_text(verb);
   if (!info.examples.empty()) text += "\nExamples:\n";
   for (const std::string_view example : info.examples) {
-    text += wrapped(std::string(example), 2, " \\");
+    text += example_text(example);
   }
   return text;
 }

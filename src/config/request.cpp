@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/names.h"
 #include "base/numbers.h"
+#include "config/aliases.h"
 #include "config/flag.h"
 
 extern char** environ;
@@ -69,32 +70,65 @@ void RequestReader::add_unknown(const std::string& rule, const std::string& foun
   if (meant.has_value()) request_.broken.insert(*meant);
 }
 
-// The flag that `--name` or `--name=value` names; null if there is none.
+// The flag that `--name` or `--name=value` names, with - or _; null if there is none.
 const Flag* named_flag(const std::string& argument) {
-  if (!argument.starts_with("--")) return nullptr;
-  const std::string name = argument.substr(2, argument.find('=') - 2);
-  const Flag* flag = find_flag(name);
-  return flag != nullptr && flag->name == name ? flag : nullptr;
+  return argument.starts_with("--") ? find_flag(argument.substr(2, argument.find('=') - 2))
+                                    : nullptr;
 }
 
-// `--name=value` as two arguments, so that an empty value stays a value; flags without the value
-// that they need are refused here, so that what follows them is still read.
+// As argparse has it: a word with a dash before it is a flag unless it is a number or has a blank.
+bool is_flag_word(const std::string& word) {
+  return word.size() > 1 && word[0] == '-' && word.find(' ') == std::string::npos &&
+         !parse_double(word).has_value();
+}
+
+// Words from `first` that stand before the next flag.
+std::size_t count_values(const std::vector<std::string>& arguments, std::size_t first) {
+  const auto at = arguments.begin() + static_cast<std::ptrdiff_t>(first);
+  return static_cast<std::size_t>(std::find_if(at, arguments.end(), is_flag_word) - at);
+}
+
+// Every flag under its own name, and its value as the argument behind it, so that an empty value
+// stays a value. Flags with too few or too many values are refused here, so that what follows them
+// is still read.
 std::vector<std::string> RequestReader::split_values(const std::vector<std::string>& arguments) {
   std::vector<std::string> split;
+  const auto refuse = [this](const Flag& flag, const std::string& found, const char* message) {
+    violations_.push_back({"flag-value", found, message});
+    request_.broken.insert(std::string(flag.name));
+  };
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
     const Flag* flag = named_flag(argument);
-    if (flag == nullptr || is_switch(*flag)) {
+    if (flag == nullptr) {
       split.push_back(argument);
-    } else if (const std::size_t equals = argument.find('='); equals != std::string::npos) {
-      split.push_back(argument.substr(0, equals));
-      split.push_back(argument.substr(equals + 1));
-    } else if (i + 1 == arguments.size() || named_flag(arguments[i + 1]) != nullptr) {
-      violations_.push_back({"flag-value", argument, "a value is expected behind this flag"});
-      request_.broken.insert(std::string(flag->name));
+      continue;
+    }
+    const std::size_t equals = argument.find('=');
+    if (is_switch(*flag)) {
+      split.push_back(dashed(flag->name) +
+                      (equals == std::string::npos ? "" : argument.substr(equals)));
+      continue;
+    }
+    const Words words = flag->traits.words;
+    std::vector<std::string> values;
+    if (equals != std::string::npos) {
+      values.push_back(argument.substr(equals + 1));
     } else {
-      split.push_back(argument);
-      split.push_back(arguments[++i]);
+      const std::size_t most = words == Words::One ? 1 : arguments.size();
+      const std::size_t count = std::min(count_values(arguments, i + 1), most);
+      const auto first = arguments.begin() + static_cast<std::ptrdiff_t>(i + 1);
+      values.assign(first, first + static_cast<std::ptrdiff_t>(count));
+      i += count;
+    }
+    const bool is_built = flag->traits.status == FlagStatus::Built;
+    if (values.empty() && (words != Words::AnyNumber || is_built)) {
+      refuse(*flag, argument, "a value is expected behind this flag");
+    } else if (values.size() > 1 && is_built) {
+      refuse(*flag, argument + " " + join(values, " "), "one value is allowed here, not several");
+    } else {
+      split.push_back(dashed(flag->name));
+      split.push_back(join(values, " "));
     }
   }
   return split;
@@ -103,8 +137,7 @@ std::vector<std::string> RequestReader::split_values(const std::vector<std::stri
 void RequestReader::refuse_unknown(const std::vector<std::string>& extras) {
   for (std::size_t i = 0; i < extras.size(); ++i) {
     const std::string& extra = extras[i];
-    const bool is_flag = extra.size() > 1 && extra[0] == '-';
-    if (!is_flag) {
+    if (!is_flag_word(extra)) {
       violations_.push_back({"unknown-argument", extra, "no bare word is expected here"});
       continue;
     }
@@ -114,10 +147,8 @@ void RequestReader::refuse_unknown(const std::vector<std::string>& extras) {
                 "no such flag" + did_you_mean(name, flag_names(), "--") + "; `weft " +
                     std::string(info_of(request_.verb).name) + " --help` lists them",
                 name);
-    // The word behind an unknown flag is its value.
-    const bool has_value = extra.find('=') == std::string::npos && i + 1 < extras.size() &&
-                           !extras[i + 1].starts_with("--");
-    if (has_value) ++i;
+    // The words behind an unknown flag are its values.
+    if (extra.find('=') == std::string::npos) i += count_values(extras, i + 1);
   }
 }
 
@@ -154,13 +185,15 @@ void RequestReader::read_command_line(const std::vector<std::string>& arguments)
   if (!words.empty()) results[std::string(info.positional)].push_back(words.front());
   for (const auto& [name, values] : results) {
     const Flag& flag = *find_flag(name);
-    if (values.size() > 1) {
+    // Scripts put together from parts do repeat themselves.
+    const bool differ = std::ranges::any_of(values, [&](const auto& v) { return v != values[0]; });
+    if (differ) {
       violations_.push_back({"flag-given-twice", dashed(name) + " " + join(values, ", "),
-                             "a flag may be given once"});
+                             "given more than once with values that differ: leave one"});
       request_.broken.insert(name);
       continue;
     }
-    if (!contains(flag.verbs, request_.verb)) {
+    if (!contains(flag.verbs | flag.traits.ignored_by, request_.verb)) {
       violations_.push_back({"flag-of-another-verb", dashed(name),
                              "`weft " + std::string(info.name) + "` does not take this flag"});
       continue;
@@ -169,21 +202,31 @@ void RequestReader::read_command_line(const std::vector<std::string>& arguments)
   }
 }
 
+// Variables that are no flags: of the launcher (comm/rendezvous.h), for debugging, of the tests.
+constexpr auto kLauncherVariable = "WEFT_LAUNCHER_PIPE";
+
+bool is_no_flag(const std::string& variable) {
+  return variable == kLauncherVariable || variable == "WEFT_DUMP_PASSES" ||
+         variable.starts_with("WEFT_TEST_");
+}
+
 void RequestReader::read_environment(const EnvironmentVariables& environment) {
   std::vector<std::string> names;
   for (const Flag& flag : flag_table()) names.push_back(environment_name(flag));
   for (const auto& [name, value] : environment) {
-    if (!name.starts_with("WEFT_") || value.empty()) continue;
+    if (!name.starts_with("WEFT_") || value.empty() || is_no_flag(name)) continue;
     const auto at = std::ranges::find(names, name);
     if (at != names.end()) {
       take(flag_table().at(static_cast<std::size_t>(at - names.begin())),
            {SourceKind::Environment, name, value});
       continue;
     }
+    // Ranks that were started here leave it to the process that started them.
+    if (environment.contains(kLauncherVariable)) continue;
     const std::optional<std::string> meant = nearest_name(name.substr(5), flag_names());
-    if (!meant.has_value()) continue;
-    request_.warnings.push_back("environment: " + name + " is no flag (did you mean " +
-                                environment_name(*find_flag(*meant)) + "?)");
+    request_.warnings.push_back(
+        "environment: " + name + " is no flag and is passed over" +
+        (meant.has_value() ? " (did you mean " + environment_name(*find_flag(*meant)) + "?)" : ""));
   }
 }
 
@@ -260,39 +303,24 @@ std::string RequestReader::config_file() const {
 // Sources are read in order of precedence: the first one stays.
 void RequestReader::take(const Flag& flag, Source source) {
   const std::string name(flag.name);
-  if (!contains(flag.verbs, request_.verb) || request_.sources.contains(name)) return;
-  apply(flag, source);
+  const bool ignored = contains(flag.traits.ignored_by, request_.verb);
+  if (!ignored && !contains(flag.verbs, request_.verb)) return;
+  if (request_.sources.contains(name)) return;
+  if (!ignored) apply(flag, source);
   request_.sources.emplace(name, std::move(source));
 }
 
 void RequestReader::apply(const Flag& flag, const Source& source) {
   const std::string found = place_and_value(source);
-  Config& config = request_.config;
-  const std::string before = default_text(flag);
-  if (std::optional<Violation> violation = set_flag(flag, source.text, found, config)) {
-    violations_.push_back(std::move(*violation));
-    request_.broken.insert(std::string(flag.name));
-    return;
-  }
-  if (flag.traits.status != FlagStatus::NotYet) return;
-  const bool asks_nothing = source.text == "false" || source.text == "0" || source.text == before;
-  if (asks_nothing) return;
-  violations_.push_back({"not-built-yet", found,
-                         "this flag is known but not built yet; " + std::string(flag.traits.note)});
+  std::optional<Violation> violation = set_flag(flag, source.text, found, request_.config);
+  if (!violation.has_value()) violation = refusal(flag, source.text, found);
+  if (!violation.has_value()) return;
+  violations_.push_back(std::move(*violation));
   request_.broken.insert(std::string(flag.name));
 }
 
-// --bf16 is short for a value of --params-dtype.
 Request RequestReader::finish() {
-  const auto bf16 = request_.sources.find("bf16");
-  if (bf16 != request_.sources.end() && bf16->second.text != "false") {
-    std::string& dtype = request_.config.train.params_dtype;
-    if (request_.given("params-dtype") && dtype != "bf16") {
-      violations_.push_back({"params-dtype-agrees", "--bf16 and " + request_.found("params-dtype"),
-                             "--bf16 is short for --params-dtype bf16; give one of them"});
-    }
-    dtype = "bf16";
-  }
+  apply_aliases(request_, violations_);
   return std::move(request_);
 }
 

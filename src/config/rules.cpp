@@ -6,8 +6,9 @@ namespace weft {
 namespace {
 
 std::vector<Rule> make_table() {
-  std::vector<Rule> table = schedule_rules();
-  for (std::vector<Rule> part : {schedule_file_rules(), size_rules(), absent_feature_rules()}) {
+  std::vector<Rule> table = original_rules();
+  for (const std::vector<Rule>& part :
+       {schedule_rules(), schedule_file_rules(), size_rules(), script_rules()}) {
     table.insert(table.end(), part.begin(), part.end());
   }
   return table;

@@ -13,7 +13,7 @@
 namespace weft {
 
 enum class Verdict {
-  Kept,    // refused as in the original
+  Kept,    // refused as in the original; without a check by the flag of the same name
   Lifted,  // the original refuses it, Weft does it; no check
   Own,     // sizes that do not fit, and the like
 };
@@ -39,6 +39,7 @@ struct Rule {
   std::string_view flags;  // flags that it reads, separated by blanks; not checked if one is broken
   RuleBreak (*check)(const RuleInput&) = nullptr;
   VerbSet verbs = ~0U;
+  std::string_view weft = "";  // what Weft does, beside a rule of the original
 };
 
 const std::vector<Rule>& rule_table();
@@ -48,9 +49,18 @@ const std::vector<Rule>& rule_table();
 std::vector<Violation> check(const Request& request, const RunFacts& facts);
 
 // Parts of the table, one source file each.
+std::vector<Rule> original_rules();
 std::vector<Rule> schedule_rules();
 std::vector<Rule> schedule_file_rules();
 std::vector<Rule> size_rules();
-std::vector<Rule> absent_feature_rules();
+std::vector<Rule> script_rules();
+
+// For messages of rules on schedules.
+std::string method_of(const RuleInput& input);
+int ranks_of(const RuleInput& input);
+// `--schedules-method 1f1b`, or which one it is by default.
+std::string method_found(const RuleInput& input);
+// The first of the virtual pipeline flags that was given; empty: none.
+std::string virtual_flag(const RuleInput& input);
 
 }  // namespace weft

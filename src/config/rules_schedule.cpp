@@ -2,21 +2,16 @@
 #include "config/rules.h"
 
 namespace weft {
-namespace {
-
-constexpr VerbSet kRuns = verbs(Verb::Train, Verb::Schedule, Verb::Simulate, Verb::Plan);
 
 std::string method_of(const RuleInput& input) { return schedule_method(input.config, input.facts); }
 
 int ranks_of(const RuleInput& input) { return input.config.parallel.pipeline_model_parallel_size; }
 
-// `--schedules-method 1f1b`, or which one it is by default.
 std::string method_found(const RuleInput& input) {
   if (input.request.given("schedules-method")) return input.request.found("schedules-method");
   return "--schedules-method not given (here: " + method_of(input) + ")";
 }
 
-// The first of the virtual pipeline flags that was given; empty: none.
 std::string virtual_flag(const RuleInput& input) {
   for (const char* flag :
        {"num-virtual-stages-per-pipeline-rank", "num-layers-per-virtual-pipeline-stage"}) {
@@ -25,39 +20,12 @@ std::string virtual_flag(const RuleInput& input) {
   return "";
 }
 
+namespace {
+
+constexpr VerbSet kRuns = verbs(Verb::Train, Verb::Schedule, Verb::Simulate, Verb::Plan);
+
 bool has_layout(const RuleInput& input) {
   return !input.config.schedule.pipeline_model_parallel_layout.empty();
-}
-
-RuleBreak dualpipev_no_virtual_pipeline(const RuleInput& input) {
-  const std::string flag = virtual_flag(input);
-  if (!is_v_schedule(method_of(input)) || flag.empty()) return {};
-  return {method_found(input) + " with " + input.request.found(flag),
-          "the V fixes two chunks a rank: leave --" + flag + " out"};
-}
-
-RuleBreak detach_needs_dualpipev(const RuleInput& input) {
-  if (!input.config.schedule.dualpipev_dw_detach || method_of(input) == "dualpipev") return {};
-  return {input.request.found("dualpipev-dw-detach") + " with " + method_found(input),
-          "only DualPipeV detaches weight gradients: add --schedules-method dualpipev"};
-}
-
-RuleBreak overlap_needs_pairs(const RuleInput& input) {
-  const std::string method = method_of(input);
-  // On one rank these run like no-pipeline.
-  if (!input.config.schedule.moe_fb_overlap || has_pairs(method) || ranks_of(input) == 1) return {};
-  return {input.request.found("moe-fb-overlap") + " with " + method_found(input) + " on " +
-              std::to_string(ranks_of(input)) + " pipeline ranks",
-          method +
-              " has no forward and backward to weave: use --schedules-method dualpipev, or "
-              "interleaved with --num-virtual-stages-per-pipeline-rank 2"};
-}
-
-RuleBreak swap_needs_overlap(const RuleInput& input) {
-  if (!input.request.given("moe-unperm2-mem-optim-swap")) return {};
-  if (input.config.schedule.moe_fb_overlap) return {};
-  return {input.request.found("moe-unperm2-mem-optim-swap") + " without --moe-fb-overlap",
-          "the swap runs under the overlap: add --moe-fb-overlap or leave the swap out"};
 }
 
 RuleBreak no_pipeline_one_rank(const RuleInput& input) {
@@ -110,18 +78,6 @@ RuleBreak virtual_layers_divide(const RuleInput& input) {
   return {
       found + " and " + input.request.found("num-layers"),
       "layers must be a multiple of layers per stage * pipeline ranks = " + std::to_string(round)};
-}
-
-RuleBreak layout_excludes(const RuleInput& input) {
-  if (!has_layout(input)) return {};
-  std::string flag = virtual_flag(input);
-  if (flag.empty() && input.request.given("pipeline-num-transformer-layers")) {
-    flag = "pipeline-num-transformer-layers";
-  }
-  if (flag.empty()) return {};
-  return {
-      input.request.found("pipeline-model-parallel-layout") + " and " + input.request.found(flag),
-      "the layout string already fixes the stages: leave --" + flag + " out"};
 }
 
 RuleBreak layout_stages_fit(const RuleInput& input) {
@@ -192,8 +148,6 @@ RuleBreak plan_size(const RuleInput& input) {
               " actions: take fewer ranks, chunks or micro-batches"};
 }
 
-constexpr auto kLifted = Verdict::Lifted;
-constexpr auto kKept = Verdict::Kept;
 constexpr auto kOwn = Verdict::Own;
 constexpr auto kCut =
     "schedules-method pipeline-model-parallel-size num-virtual-stages-per-pipeline-rank "
@@ -203,34 +157,6 @@ constexpr auto kCut =
 
 std::vector<Rule> schedule_rules() {
   return {
-      {"dualpipev-one-rank", "DualPipeV", kLifted, "more than one pipeline rank", ""},
-      {"dualpipev-no-virtual-pipeline", "DualPipeV", kKept, "no virtual pipeline flags", kCut,
-       dualpipev_no_virtual_pipeline},
-      {"dualpipev-layers", "DualPipeV", kLifted, "at least 2P layers, a multiple of 2P", ""},
-      {"dualpipev-micro-batches", "DualPipeV", kLifted, "at least 2P - 1 micro-batches", ""},
-      {"dualpipev-untied-embeddings", "DualPipeV", kLifted, "--untie-embeddings-and-output-weights",
-       ""},
-      {"dualpipev-layout", "DualPipeV", kLifted, "no --pipeline-model-parallel-layout", ""},
-      {"dualpipev-grad-reduce", "DualPipeV", kLifted, "no --overlap-grad-reduce", ""},
-      {"detach-needs-dualpipev", "dW detach", kKept,
-       "--dualpipev-dw-detach means nothing without DualPipeV", kCut, detach_needs_dualpipev},
-      {"overlap-needs-pairs", "overlap", kKept,
-       "with several pipeline ranks only under DualPipeV or a virtual pipeline", kCut,
-       overlap_needs_pairs},
-      {"overlap-grouped-gemm", "overlap", kLifted, "needs --moe-grouped-gemm", ""},
-      {"overlap-expert-ranks", "overlap", kLifted, "--expert-model-parallel-size above 1", ""},
-      {"overlap-micro-batches", "overlap", kLifted,
-       "under a virtual pipeline at least 2P micro-batches", ""},
-      {"overlap-noop-layers", "overlap", kLifted,
-       "under a virtual pipeline noop layers only in the last virtual stage", ""},
-      {"layout-noop-layers", "overlap", kLifted, "no noop layers beside a layout string", ""},
-      {"overlap-empty-chunks", "overlap", kLifted, "no chunk without a decoder layer", ""},
-      {"overlap-grad-reduce", "overlap", kLifted, "no --overlap-grad-reduce", ""},
-      {"swap-needs-overlap", "swap", kKept, "needs --moe-fb-overlap", "moe-fb-overlap",
-       swap_needs_overlap},
-      {"layout-excludes-virtual-flags", "layout", kKept,
-       "not with the virtual pipeline flags or --pipeline-num-transformer-layers",
-       "pipeline-model-parallel-layout", layout_excludes},
       {"layout-stages", "layout", kOwn, "", kCut, layout_stages_fit},
       {"mtp-not-built-yet", "layout", kOwn, "", "mtp-num-layers pipeline-model-parallel-layout",
        mtp_not_built, ~verbs(Verb::Layout, Verb::Plan)},

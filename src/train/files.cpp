@@ -26,8 +26,10 @@ std::string reason(int error) { return std::system_category().message(error); }
   throw RuntimeFault(std::string(what) + " " + path.string() + ": " + reason(error));
 }
 
-[[noreturn]] void refuse(const std::filesystem::path& path, const std::string& why) {
-  throw UserError(Violation{"readable-file", path.string(), why});
+[[noreturn]] void refuse(const std::string& flag, const std::filesystem::path& path,
+                         const std::string& why) {
+  const std::string from = flag.empty() ? "" : flag + ": ";
+  throw UserError(Violation{"readable-file", from + path.string(), why});
 }
 
 void write_all(int descriptor, const char* data, std::size_t size,
@@ -52,9 +54,10 @@ std::filesystem::path behind_links(const std::filesystem::path& path) {
 
 }  // namespace
 
-MappedFile::MappedFile(std::filesystem::path path) : path_(std::move(path)) {
+MappedFile::MappedFile(std::filesystem::path path, const std::string& flag)
+    : path_(std::move(path)) {
   const int descriptor = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) refuse(path_, "cannot be opened: " + reason(errno));
+  if (descriptor < 0) refuse(flag, path_, "cannot be opened: " + reason(errno));
   struct stat status{};
   const bool regular = ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
   void* address = nullptr;
@@ -62,7 +65,7 @@ MappedFile::MappedFile(std::filesystem::path path) : path_(std::move(path)) {
   if (regular && size > 0) address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
   const int error = errno;
   ::close(descriptor);
-  if (!regular) refuse(path_, "is not a regular file");
+  if (!regular) refuse(flag, path_, "is not a regular file");
   if (address == MAP_FAILED) fail("cannot map", path_, error);
   bytes_ = {static_cast<const std::byte*>(address), size};
 }

@@ -11,10 +11,11 @@
 
 namespace weft {
 
-// A whole file, mapped read-only. Errors: UserError if it is not there or no regular file.
+// A whole file, mapped read-only. Errors: UserError if it is not there or no regular file, with the
+// flag that it comes from (`--data-path text`) if that is given.
 class MappedFile {
  public:
-  explicit MappedFile(std::filesystem::path path);
+  explicit MappedFile(std::filesystem::path path, const std::string& flag = "");
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;

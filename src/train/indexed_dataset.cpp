@@ -71,7 +71,9 @@ std::int64_t token_size_bytes(TokenType type) {
 }
 
 IndexedDataset::IndexedDataset(const std::string& prefix)
-    : prefix_(prefix), index_(prefix + ".idx"), data_(prefix + ".bin") {
+    : prefix_(prefix),
+      index_(prefix + ".idx", "--data-path " + prefix),
+      data_(prefix + ".bin", "--data-path " + prefix) {
   check_header();
   check_documents();
   check_sequences();

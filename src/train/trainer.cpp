@@ -77,7 +77,9 @@ class Trainer {
         rows_(open_rows(config, SplitPart::Train)),
         shape_{plan.sizes.micro_batch_size, plan.sizes.num_micro_batches, plan.mesh.dp_size},
         is_first_(communicator.rank() == Rank(0)) {
-    if (config.train.eval_interval > 0) validation_ = open_rows(config, SplitPart::Validation);
+    if (config.train.eval_interval > 0 && config.train.eval_iters > 0) {
+      validation_ = open_rows(config, SplitPart::Validation);
+    }
   }
 
   TrainResult run() {
@@ -95,7 +97,7 @@ class Trainer {
     }
     while (state_.step < config_.train.train_iters) {
       run_step();
-      if (due(config_.train.eval_interval)) evaluate();
+      if (validation_ && due(config_.train.eval_interval)) evaluate();
       if (due(config_.train.save_interval) || is_last_to_save()) save();
     }
     if (is_first_) finish();

@@ -22,6 +22,15 @@ TEST(NearestName, FindsWhatWasMeant) {
   EXPECT_EQ(nearest_name("x", {}), std::nullopt);
 }
 
+TEST(NearestName, FindsOtherOrdersAndLongerNames) {
+  const std::vector<std::string> known = {"num-virtual-stages-per-pipeline-rank", "num-layers",
+                                          "lr"};
+  EXPECT_EQ(nearest_name("virtual-pipeline-stages-per-rank", known), known[0]);
+  EXPECT_EQ(nearest_name("num-layerssssssssssss", known), "num-layers");
+  EXPECT_EQ(nearest_name("lr-something", known), std::nullopt);
+  EXPECT_EQ(nearest_name("num-pipeline", known), std::nullopt);
+}
+
 TEST(NearestName, ReadsNoMoreThanItMust) {
   EXPECT_EQ(nearest_name(std::string(1000000, 'a'), {"schedule"}), std::nullopt);
 }

@@ -122,13 +122,82 @@ TEST(ReadRequest, ReportsEverythingAtOnce) {
 }
 
 TEST(ReadRequest, NamesTheNearestFlag) {
-  const Outcome outcome = read(Verb::Train, {"--num_layers=8"});
+  const Outcome outcome = read(Verb::Train, {"--num-layrs=8"});
   ASSERT_EQ(outcome.violations.size(), 1U);
   EXPECT_EQ(outcome.violations[0],
-            (Violation{"unknown-flag", "--num_layers=8",
+            (Violation{"unknown-flag", "--num-layrs=8",
                        "no such flag (did you mean --num-layers?); `weft train --help` lists "
                        "them"}));
   EXPECT_TRUE(outcome.request.broken.contains("num-layers"));
+}
+
+TEST(ReadRequest, UnderscoresStandForDashes) {
+  const Outcome outcome = read(
+      Verb::Train, {"--num_layers=8", "--hidden_size", "16", "--override-opt_param-scheduler"});
+  EXPECT_THAT(outcome.violations, IsEmpty());
+  EXPECT_EQ(outcome.request.config.model.num_layers, 8);
+  EXPECT_EQ(outcome.request.config.model.hidden_size, 16);
+}
+
+// As argparse reads them: see nargs and negative numbers in its documentation.
+TEST(ReadRequest, AFlagTakesAsManyWordsAsInMegatron) {
+  const Outcome outcome =
+      read(Verb::Plan, {"--spec", "a.module", "layer_spec", "--profile-ranks", "0", "8",
+                        "--moe-layer-freq", "[0]*3+[1]*58", "--recompute-modules", "--lr", "1e-4",
+                        "--no-rope-freq", "-1", "--moe-aux-loss-coeff", "0.01", "--seed", "7"});
+  std::vector<std::string> found;
+  for (const Violation& violation : outcome.violations) found.push_back(violation.found);
+  EXPECT_THAT(found, ElementsAre("--no-rope-freq -1", "--recompute-modules "));
+  EXPECT_EQ(outcome.request.sources.at("spec").text, "a.module layer_spec");
+  EXPECT_EQ(outcome.request.sources.at("profile-ranks").text, "0 8");
+  EXPECT_EQ(outcome.request.config.model.moe_layer_freq, "[0]*3+[1]*58");
+  EXPECT_EQ(outcome.request.config.model.moe_aux_loss_coeff, 0.01);
+  EXPECT_EQ(outcome.request.config.train.lr, 1e-4);
+  EXPECT_EQ(outcome.request.config.train.seed, 7);
+}
+
+TEST(ReadRequest, TooFewAndTooManyWordsAreRefusedAlone) {
+  const Outcome outcome =
+      read(Verb::Train, {"--data-path", "0.3", "a", "0.7", "b", "--profile-ranks", "--hidden-size",
+                         "--num-layers", "8", "--metrics", "-x"});
+  EXPECT_THAT(
+      outcome.violations,
+      testing::UnorderedElementsAre(
+          Violation{"flag-value", "--data-path 0.3 a 0.7 b",
+                    "one value is allowed here, not several"},
+          Violation{"flag-value", "--profile-ranks", "a value is expected behind this flag"},
+          Violation{"flag-value", "--hidden-size", "a value is expected behind this flag"},
+          Violation{"flag-value", "--metrics", "a value is expected behind this flag"},
+          Violation{"unknown-flag", "-x", "no such flag; `weft train --help` lists them"}));
+  EXPECT_EQ(outcome.request.config.model.num_layers, 8);
+}
+
+TEST(ReadRequest, TheWordsBehindAnUnknownFlagAreItsValues) {
+  const Outcome outcome = read(Verb::Train, {"--zzzz", "1", "two", "--num-layers", "8"});
+  ASSERT_EQ(outcome.violations.size(), 1U);
+  EXPECT_EQ(outcome.violations[0].found, "--zzzz");
+  EXPECT_EQ(outcome.request.config.model.num_layers, 8);
+}
+
+TEST(ReadRequest, TheSameValueTwiceIsNoContradiction) {
+  EXPECT_THAT(
+      read(Verb::Train, {"--no-shared-storage", "--lr", "1", "--no-shared-storage", "--lr", "1"})
+          .violations,
+      IsEmpty());
+  EXPECT_THAT(read(Verb::Train, {"--lr", "1", "--lr", "2"}).violations,
+              ElementsAre(Violation{"flag-given-twice", "--lr 1, 2",
+                                    "given more than once with values that differ: leave one"}));
+}
+
+TEST(ReadRequest, SaysNaturallyWhichNumbersAreAllowed) {
+  const auto message = [](const std::string& flag, const std::string& value) {
+    const Outcome outcome = read(Verb::Train, {flag, value});
+    return outcome.violations.empty() ? "" : outcome.violations[0].message;
+  };
+  EXPECT_EQ(message("--lr", "-1"), "a number of at least 0 is allowed");
+  EXPECT_EQ(message("--norm-epsilon", "2"), "a number from 0 to 1 is allowed");
+  EXPECT_EQ(message("--adam-beta1", "1"), "a number from 0 to below 1 is allowed");
+  EXPECT_EQ(message("--hidden-size", "x"), "a whole number from 1 to 16777216 is allowed");
 }
 
 TEST(ReadRequest, RefusesNumbersThatDoNotFit) {
@@ -170,11 +239,17 @@ TEST(ReadRequest, WhatIsNotBuiltIsRefusedUnlessItAsksNothing) {
 }
 
 TEST(ReadRequest, AMisspelledVariableIsWorthAWarning) {
-  const Outcome outcome = read(Verb::Train, {}, {{"WEFT_NUM_LAYRES", "8"}, {"WEFT_Q", "1"}});
+  const Outcome outcome =
+      read(Verb::Train, {}, {{"WEFT_NUM_LAYRES", "8"}, {"WEFT_QQQQ", "1"}, {"WEFT_TEST_X", "1"}});
   EXPECT_THAT(outcome.violations, IsEmpty());
-  EXPECT_THAT(outcome.request.warnings,
-              ElementsAre("environment: WEFT_NUM_LAYRES is no flag (did you mean "
-                          "WEFT_NUM_LAYERS?)"));
+  EXPECT_THAT(
+      outcome.request.warnings,
+      ElementsAre("environment: WEFT_NUM_LAYRES is no flag and is passed over (did you mean "
+                  "WEFT_NUM_LAYERS?)",
+                  "environment: WEFT_QQQQ is no flag and is passed over"));
+  EXPECT_THAT(
+      read(Verb::Train, {}, {{"WEFT_FOO", "1"}, {"WEFT_LAUNCHER_PIPE", "3"}}).request.warnings,
+      IsEmpty());
 }
 
 TEST(ReadRequest, ABareWordIsTheLayoutOfLayout) {

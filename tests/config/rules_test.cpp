@@ -53,8 +53,10 @@ TEST(Rules, NamesAreUniqueAndReadKnownFlags) {
   std::set<std::string_view> names;
   for (const Rule& rule : rule_table()) {
     EXPECT_TRUE(names.insert(rule.name).second) << rule.name;
-    EXPECT_EQ(rule.verdict == Verdict::Lifted, rule.check == nullptr) << rule.name;
+    EXPECT_TRUE(rule.verdict != Verdict::Lifted || rule.check == nullptr) << rule.name;
+    EXPECT_TRUE(rule.verdict != Verdict::Own || rule.check != nullptr) << rule.name;
     EXPECT_EQ(rule.verdict == Verdict::Own, rule.original.empty()) << rule.name;
+    EXPECT_EQ(rule.verdict == Verdict::Own, rule.weft.empty()) << rule.name;
     std::string flags(rule.flags);
     for (std::size_t at = 0; at < flags.size();) {
       const std::size_t end = std::min(flags.find(' ', at), flags.size());
@@ -261,16 +263,35 @@ TEST(Rules, OtherVerbs) {
   EXPECT_THAT(broken(Verb::Layout, {"--mtp-num-layers", "1"}), IsEmpty());
 }
 
-TEST(Rules, AbsentFeaturesAreRefusedByName) {
-  for (const Rule& rule : absent_feature_rules()) {
-    const Flag& flag = *find_flag(rule.name);
-    std::vector<std::string> arguments = {"--" + std::string(flag.name)};
-    if (!is_switch(flag)) arguments.emplace_back("2");
-    EXPECT_THAT(broken_schedule(1, arguments), ElementsAre(std::string(rule.name)));
-    const std::string neutral(std::get<NoField>(flag.field).neutral);
-    if (!neutral.empty()) {
-      EXPECT_THAT(broken_schedule(1, {"--" + std::string(flag.name), neutral}), IsEmpty());
-    }
+TEST(Rules, FlagsOfLaunchScripts) {
+  const std::string multiple = "--make-vocab-size-divisible-by";
+  EXPECT_THAT(violations_of(Verb::Layout, {"--vocab-size", "50257", multiple, "128"}),
+              ElementsAre(Violation{
+                  "vocabulary-padding", multiple + " 128 and --vocab-size 50257",
+                  "Megatron pads this vocabulary to 50304, Weft takes it as it is: add "
+                  "--padded-vocab-size 50304 for a model of that size, or leave the flag out"}));
+  EXPECT_THAT(broken(Verb::Layout, {"--vocab-size", "50304", multiple, "128"}), IsEmpty());
+  EXPECT_THAT(broken(Verb::Layout,
+                     {"--vocab-size", "50257", multiple, "128", "--padded-vocab-size", "50304"}),
+              IsEmpty());
+  EXPECT_THAT(broken(Verb::Layout, {"--norm-topk-prob", "--moe-router-pre-softmax"}),
+              ElementsAre("normed-top-k"));
+  EXPECT_THAT(broken(Verb::Layout, {"--norm-topk-prob"}), IsEmpty());
+  EXPECT_THAT(broken_train({"--num-microbatches", "1", "--load", "x", "--no-load-optim"}),
+              ElementsAre("load-is-whole"));
+  EXPECT_THAT(broken_train({"--num-microbatches", "1", "--finetune"}), IsEmpty());
+}
+
+// A kept rule without a check is kept by a flag of its name, which is refused.
+TEST(Rules, FlagsKeepTheRulesOfTheirNames) {
+  for (const Rule& rule : original_rules()) {
+    if (rule.verdict != Verdict::Kept || rule.check != nullptr) continue;
+    const Flag* flag = find_flag(rule.name);
+    ASSERT_NE(flag, nullptr) << rule.name;
+    const std::string text = is_switch(*flag) ? "true" : "2";
+    const std::optional<Violation> violation = refusal(*flag, text, "x");
+    ASSERT_TRUE(violation.has_value()) << rule.name;
+    EXPECT_EQ(violation->rule, rule.name);
   }
 }
 

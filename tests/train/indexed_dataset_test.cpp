@@ -115,7 +115,8 @@ TEST(IndexedDataset, ATokenThatDoesNotFitIsRefusedAndLeavesNoFile) {
 
 TEST(IndexedDataset, AMissingFileIsNamed) {
   EXPECT_THAT(message_of([] { IndexedDataset dataset("/nonexistent/text"); }),
-              HasSubstr("/nonexistent/text.idx: cannot be opened: No such file"));
+              HasSubstr("--data-path /nonexistent/text: /nonexistent/text.idx: cannot be "
+                        "opened: No such file"));
 }
 
 TEST_F(Damaged, Header) {
