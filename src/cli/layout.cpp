@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "base/log.h"
 #include "cli/output.h"
 #include "cli/verbs.h"
 #include "layout/make_layout.h"
@@ -59,6 +60,7 @@ std::string text_of(const Layout& layout) {
 void run_layout(const Request& request, const RunFacts& facts) {
   const Config config = resolved(request.config, facts);
   const Layout layout = make_layout(config, make_stage_map(config, placement_of(config, facts)));
+  if (const auto note = uneven_note(config, layout)) log_info(*note);
   const bool json = format_of(config.output, "json") == "json";
   write_result(config.output, json ? json_text(layout) : text_of(layout));
 }

@@ -92,8 +92,10 @@ StepPlan lowered(const Config& config, const Schedule& schedule) {
 }
 
 Rows lowered_rows(const Config& config, const Schedule& schedule) {
+  const LowerOptions options = lower_options(config);
   if (config.output.level == "transfers") {
-    const Schedule transfers = with_transfers(schedule, lower_options(config).reduce_gradients);
+    const Schedule transfers =
+        with_transfers(schedule, options.reduce_gradients, options.overlap_grad_reduce);
     require_none(verify_transfers(transfers));
     return rows_of(transfers);
   }

@@ -5,6 +5,9 @@
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
+#include <utility>
+
+#include "base/error.h"
 
 namespace weft {
 namespace {
@@ -34,57 +37,91 @@ void unflatten(const at::Tensor& flat, const std::vector<at::Tensor>& tensors) {
   }
 }
 
-// Every rank sums one slice of each bucket (the all-to-all starts at once), then shares it.
-class OrderedSum : public Work {
+}  // namespace
+
+struct OrderedSum::Part {
+  GroupPtr group;
+  std::vector<at::Tensor> tensors;
+  at::Tensor source;   // [n, share]; the sums in the end
+  at::Tensor arrived;  // [n, share]; this rank's share of each member
+  at::Tensor sum;      // [share]
+  WorkPtr work;
+};
+
+class OrderedSum::Reduce : public Work {
  public:
-  explicit OrderedSum(std::vector<SumBucket> buckets) {
-    for (auto& [group, tensors] : buckets) {
-      const std::int64_t numel = count_elements(tensors);
-      if (group == nullptr || group->size() == 1 || numel == 0) continue;
-      Part part{group, std::move(tensors), {}, {}, {}};
-      part.source = flatten(part.tensors, numel, group->size());
-      part.arrived = at::empty_like(part.source);
-      const std::vector<std::int64_t> one_row_each(group->size(), 1);
-      part.work = group->all_to_all(part.arrived, part.source, one_row_each, one_row_each);
-      parts_.push_back(std::move(part));
+  explicit Reduce(std::shared_ptr<std::vector<Part>> parts) : parts_(std::move(parts)) {
+    for (Part& part : *parts_) {
+      const std::vector<std::int64_t> one_row_each(part.group->size(), 1);
+      part.work = part.group->all_to_all(part.arrived, part.source, one_row_each, one_row_each);
     }
   }
 
   void wait() override {
-    for (Part& part : parts_) {
-      part.work->wait();
-      at::Tensor sum = part.arrived[0];
-      for (int member = 1; member < part.group->size(); ++member) sum.add_(part.arrived[member]);
-      part.work = part.group->all_gather(part.source, sum);
-    }
     completed_ = std::chrono::steady_clock::now();
-    for (Part& part : parts_) {
+    for (Part& part : *parts_) {
       part.work->wait();
       completed_ = std::max(completed_, part.work->completed());
-      unflatten(part.source, part.tensors);
+      part.sum = part.arrived[0];
+      for (int member = 1; member < part.group->size(); ++member) {
+        part.sum.add_(part.arrived[member]);
+      }
     }
-    parts_.clear();
   }
 
   TimePoint completed() const override { return completed_; }
 
  private:
-  struct Part {
-    GroupPtr group;
-    std::vector<at::Tensor> tensors;
-    at::Tensor source;   // [n, slice]; the sums in the end
-    at::Tensor arrived;  // [n, slice]
-    WorkPtr work;
-  };
-
-  std::vector<Part> parts_;
+  std::shared_ptr<std::vector<Part>> parts_;
   TimePoint completed_;
 };
 
-}  // namespace
+class OrderedSum::Gather : public Work {
+ public:
+  explicit Gather(std::shared_ptr<std::vector<Part>> parts) : parts_(std::move(parts)) {
+    for (Part& part : *parts_) {
+      weft_assert(part.sum.defined(), "what was summed is gathered");
+      part.work = part.group->all_gather(part.source, part.sum);
+    }
+  }
 
-WorkPtr sum_in_rank_order(std::vector<SumBucket> buckets) {
-  return std::make_shared<OrderedSum>(std::move(buckets));
+  void wait() override {
+    completed_ = std::chrono::steady_clock::now();
+    for (Part& part : *parts_) {
+      part.work->wait();
+      completed_ = std::max(completed_, part.work->completed());
+      unflatten(part.source, part.tensors);
+    }
+    parts_->clear();
+  }
+
+  TimePoint completed() const override { return completed_; }
+
+ private:
+  std::shared_ptr<std::vector<Part>> parts_;
+  TimePoint completed_;
+};
+
+OrderedSum::OrderedSum(std::vector<SumBucket> buckets)
+    : parts_(std::make_shared<std::vector<Part>>()) {
+  for (auto& [group, tensors] : buckets) {
+    const std::int64_t numel = count_elements(tensors);
+    if (group == nullptr || group->size() == 1 || numel == 0) continue;
+    Part part{group, std::move(tensors), {}, {}, {}, {}};
+    part.source = flatten(part.tensors, numel, group->size());
+    part.arrived = at::empty_like(part.source);
+    parts_->push_back(std::move(part));
+  }
+}
+
+WorkPtr OrderedSum::reduce() { return std::make_shared<Reduce>(parts_); }
+
+WorkPtr OrderedSum::gather() { return std::make_shared<Gather>(parts_); }
+
+void sum_in_rank_order(std::vector<SumBucket> buckets) {
+  OrderedSum sum(std::move(buckets));
+  sum.reduce()->wait();
+  sum.gather()->wait();
 }
 
 }  // namespace weft

@@ -52,6 +52,8 @@ struct ScheduleConfig {
   std::optional<int> micro_batch_size;
   std::optional<int> num_virtual_stages_per_pipeline_rank;
   std::optional<int> num_layers_per_virtual_pipeline_stage;
+  std::optional<int> decoder_first_pipeline_num_layers;  // layers of the first rank
+  std::optional<int> decoder_last_pipeline_num_layers;   // of the last; under a V of these stages
   std::optional<int> microbatch_group_size_per_virtual_pipeline_stage;  // default P
   std::string pipeline_model_parallel_layout;
   std::optional<int> max_live_chunks;

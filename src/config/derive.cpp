@@ -42,8 +42,9 @@ int chunks_per_rank(const Config& config, const RunFacts& facts) {
   }
   if (schedule.num_layers_per_virtual_pipeline_stage.has_value() &&
       config.model.num_layers.has_value()) {
-    const auto stages = *config.model.num_layers / *schedule.num_layers_per_virtual_pipeline_stage;
-    return std::max(1, stages / ranks);
+    // What does not fill the last round of stages still gets it.
+    const auto per_round = std::int64_t{*schedule.num_layers_per_virtual_pipeline_stage} * ranks;
+    return static_cast<int>((*config.model.num_layers + per_round - 1) / per_round);
   }
   return schedule.schedules_method == "interleaved" ? 2 : 1;
 }

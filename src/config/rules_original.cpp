@@ -41,8 +41,9 @@ RuleBreak swap_needs_overlap(const RuleInput& input) {
 RuleBreak layout_excludes(const RuleInput& input) {
   if (input.config.schedule.pipeline_model_parallel_layout.empty()) return {};
   std::string flag = virtual_flag(input);
-  if (flag.empty() && input.request.given("pipeline-num-transformer-layers")) {
-    flag = "pipeline-num-transformer-layers";
+  for (const char* other : {"pipeline-num-transformer-layers", "decoder-first-pipeline-num-layers",
+                            "decoder-last-pipeline-num-layers"}) {
+    if (flag.empty() && input.request.given(other)) flag = other;
   }
   if (flag.empty()) return {};
   return {

@@ -28,6 +28,13 @@ bool has_layout(const RuleInput& input) {
   return !input.config.schedule.pipeline_model_parallel_layout.empty();
 }
 
+RuleBreak outside_steady_needs_overlap(const RuleInput& input) {
+  const ScheduleConfig& schedule = input.config.schedule;
+  if (!schedule.overlap_outside_steady || schedule.moe_fb_overlap) return {};
+  return {input.request.found("overlap-outside-steady") + " without --moe-fb-overlap",
+          "it weaves more under the overlap: add --moe-fb-overlap or leave it out"};
+}
+
 RuleBreak no_pipeline_one_rank(const RuleInput& input) {
   if (method_of(input) != "no-pipeline" || ranks_of(input) == 1) return {};
   return {method_found(input) + " with " + input.request.found("pipeline-model-parallel-size"),
@@ -62,22 +69,13 @@ RuleBreak virtual_flags_exclusive(const RuleInput& input) {
           "both say how many chunks a rank has: give one of them"};
 }
 
-RuleBreak virtual_layers_divide(const RuleInput& input) {
-  const ScheduleConfig& schedule = input.config.schedule;
-  const std::optional<int> per_stage = schedule.num_layers_per_virtual_pipeline_stage;
-  if (!per_stage.has_value() || has_layout(input)) return {};
-  const std::string found = input.request.found("num-layers-per-virtual-pipeline-stage");
-  const std::optional<int> layers = input.config.model.num_layers;
-  if (!layers.has_value()) {
-    return {found + " without --num-layers",
-            "the number of chunks follows from both: add --num-layers, or use "
-            "--num-virtual-stages-per-pipeline-rank"};
-  }
-  const std::int64_t round = std::int64_t{*per_stage} * ranks_of(input);
-  if (*layers % round == 0) return {};
-  return {
-      found + " and " + input.request.found("num-layers"),
-      "layers must be a multiple of layers per stage * pipeline ranks = " + std::to_string(round)};
+RuleBreak virtual_layers_need_layers(const RuleInput& input) {
+  const bool given =
+      input.config.schedule.num_layers_per_virtual_pipeline_stage.has_value() && !has_layout(input);
+  if (!given || input.config.model.num_layers.has_value()) return {};
+  return {input.request.found("num-layers-per-virtual-pipeline-stage") + " without --num-layers",
+          "the number of chunks follows from both: add --num-layers, or use "
+          "--num-virtual-stages-per-pipeline-rank"};
 }
 
 RuleBreak layout_stages_fit(const RuleInput& input) {
@@ -121,7 +119,8 @@ RuleBreak mtp_not_built(const RuleInput& input) {
   const bool by_flag = input.config.model.mtp_num_layers > 0;
   if (!by_flag && !input.facts.layout_has_mtp) return {};
   return {input.request.found(by_flag ? "mtp-num-layers" : "pipeline-model-parallel-layout"),
-          "multi-token prediction is known but not built yet; `weft layout` can lay it out"};
+          "multi-token prediction is known but not built yet; `weft layout`, `weft schedule` and "
+          "`weft simulate` have it"};
 }
 
 RuleBreak placement_agrees(const RuleInput& input) {
@@ -157,16 +156,18 @@ constexpr auto kCut =
 
 std::vector<Rule> schedule_rules() {
   return {
+      {"outside-steady-needs-overlap", "overlap", kOwn, "", "overlap-outside-steady moe-fb-overlap",
+       outside_steady_needs_overlap},
       {"layout-stages", "layout", kOwn, "", kCut, layout_stages_fit},
       {"mtp-not-built-yet", "layout", kOwn, "", "mtp-num-layers pipeline-model-parallel-layout",
-       mtp_not_built, ~verbs(Verb::Layout, Verb::Plan)},
+       mtp_not_built, ~verbs(Verb::Layout, Verb::Schedule, Verb::Simulate, Verb::Plan)},
       {"placement-agrees", "layout", kOwn, "", "placement schedules-method", placement_agrees},
       {"no-pipeline-one-rank", "schedule", kOwn, "", kCut, no_pipeline_one_rank, kRuns},
       {"schedule-chunks", "schedule", kOwn, "", kCut, schedule_chunks, kRuns},
       {"virtual-flags-exclusive", "schedule", kOwn, "",
        "num-virtual-stages-per-pipeline-rank num-layers-per-virtual-pipeline-stage",
        virtual_flags_exclusive},
-      {"virtual-layers-divide", "schedule", kOwn, "", kCut, virtual_layers_divide},
+      {"virtual-layers-need-layers", "schedule", kOwn, "", kCut, virtual_layers_need_layers},
       {"group-size-needs-interleaved", "schedule", kOwn, "", kCut, group_size_needs_interleaved,
        kRuns},
       {"max-live-chunks-needs-auto", "schedule", kOwn, "", "max-live-chunks schedules-method",

@@ -24,8 +24,11 @@ std::optional<WireKind> mirror_of(WireKind kind) {
       return WireKind::RecvBackward;
     case WireKind::RecvBackward:
       return WireKind::SendBackward;
-    case WireKind::Counts:
     case WireKind::ReduceGrad:
+      return WireKind::GatherGrad;
+    case WireKind::GatherGrad:
+      return WireKind::ReduceGrad;
+    case WireKind::Counts:
       return std::nullopt;
   }
   return std::nullopt;
@@ -48,12 +51,15 @@ std::optional<WireKind> twin_of(WireKind kind) {
       return WireKind::SendForward;
     case WireKind::Counts:
     case WireKind::ReduceGrad:
+    case WireKind::GatherGrad:
       return std::nullopt;
   }
   return std::nullopt;
 }
 
-bool is_hand_over(WireKind kind) { return mirror_of(kind).has_value() && !is_all_to_all(kind); }
+bool is_hand_over(WireKind kind) {
+  return kind != WireKind::Counts && !is_gradient_wire(kind) && !is_all_to_all(kind);
+}
 
 }  // namespace
 
@@ -127,7 +133,8 @@ const Costs& default_costs() {
         {WireKind::Combine, 0.5},          {WireKind::CombineBackward, 0.5},
         {WireKind::DispatchBackward, 0.5}, {WireKind::SendForward, 0.2},
         {WireKind::RecvForward, 0.2},      {WireKind::SendBackward, 0.2},
-        {WireKind::RecvBackward, 0.2},     {WireKind::ReduceGrad, 1},
+        {WireKind::RecvBackward, 0.2},     {WireKind::ReduceGrad, 0.5},
+        {WireKind::GatherGrad, 0.5},
     };
     return costs;
   }();

@@ -60,7 +60,7 @@ struct Costs {
   const SegmentCost& of_segment(SegmentKey key) const;
   // An empty `wires` stands for the table of default_costs(). In a non-empty one a wire that is not
   // named takes as long as its mirror (backward for forward, receive for send, combine for
-  // dispatch), a hand-over without one `p2p`, anything else no time.
+  // dispatch, gathering for reducing), a hand-over without one `p2p`, anything else no time.
   double of_wire(WireKind kind) const;
 };
 

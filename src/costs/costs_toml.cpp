@@ -33,7 +33,7 @@ const std::vector<WireKind>& all_wires() {
       WireKind::Counts,          WireKind::Dispatch,         WireKind::Combine,
       WireKind::CombineBackward, WireKind::DispatchBackward, WireKind::SendForward,
       WireKind::RecvForward,     WireKind::SendBackward,     WireKind::RecvBackward,
-      WireKind::ReduceGrad};
+      WireKind::ReduceGrad,      WireKind::GatherGrad};
   return kKinds;
 }
 

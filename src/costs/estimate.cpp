@@ -70,12 +70,16 @@ SegmentCost attention_cost(const Sizes& s, bool moe) {
   return segment_cost(linear, core);
 }
 
-// Parameters of one rank's share of the layers, roughly: what data parallel replicas sum.
-double parameters_per_rank(const ModelConfig& model, const Sizes& s, int pipeline_size) {
-  const double attention = s.hidden * (2 * s.query + s.key_value);
-  const double feed_forward =
-      3 * s.hidden * (s.experts > 0 ? s.experts * s.expert_ffn + s.shared_ffn : s.ffn);
-  return model.num_layers.value_or(pipeline_size) * (attention + feed_forward) / pipeline_size;
+// Elements of a layer's gradients that a rank sends when each replica sums a share of them: experts
+// over the ranks that hold the same ones, the rest over all.
+double reduced_elements(const Sizes& s, double replicas, double expert_ranks) {
+  const auto sent = [](double elements, double group) {
+    return group > 1 ? elements * (group - 1) / group : 0;
+  };
+  const double feed_forward = s.experts > 0 ? s.shared_ffn : s.ffn;
+  const double dense = s.hidden * (2 * s.query + s.key_value + 3 * feed_forward);
+  const double experts = 3 * s.hidden * s.experts / expert_ranks * s.expert_ffn;
+  return sent(dense, replicas) + sent(experts, replicas / expert_ranks);
 }
 
 }  // namespace
@@ -116,9 +120,9 @@ Costs estimate_costs(const ModelConfig& model, const ParallelConfig& parallel,
     costs.wires[kind] = wire_ms(s.tokens * s.hidden);
   }
   const double replicas = parallel.data_parallel_size.value_or(parallel.expert_model_parallel_size);
-  const double parameters = parameters_per_rank(model, s, parallel.pipeline_model_parallel_size);
-  costs.wires[WireKind::ReduceGrad] =
-      replicas > 1 ? wire_ms(2 * parameters * (replicas - 1) / replicas) : 0;
+  for (const WireKind kind : {WireKind::ReduceGrad, WireKind::GatherGrad}) {
+    costs.wires[kind] = replicas > 1 ? wire_ms(reduced_elements(s, replicas, group)) : 0;
+  }
   return costs;
 }
 

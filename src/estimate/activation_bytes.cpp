@@ -277,7 +277,8 @@ class Walk {
       case WireKind::RecvBackward:
         return change(table_.hidden);
       case WireKind::ReduceGrad:
-        return change(reduction_of(step.wire.stage));
+        return change(reduction_of(step.wire));
+      case WireKind::GatherGrad:
       case WireKind::Counts:
       case WireKind::SendForward:
       case WireKind::SendBackward:
@@ -286,7 +287,7 @@ class Walk {
   }
 
   void handle(const WaitWire& step) {
-    if (step.wire.kind == WireKind::ReduceGrad) change(-reduction_of(step.wire.stage));
+    if (step.wire.kind == WireKind::GatherGrad) change(-reduction_of(step.wire));
   }
 
   // Bytes of what went out.
@@ -295,8 +296,8 @@ class Walk {
     if (step.wire.kind != WireKind::Counts) change(-table_.hidden);
   }
 
-  Bytes reduction_of(Stage stage) const {
-    const auto found = table_.reduction.find(stage);
+  Bytes reduction_of(const Wire& wire) const {
+    const auto found = table_.reduction.find({wire.stage, wire.layer});
     return found == table_.reduction.end() ? 0 : found->second;
   }
 

@@ -27,6 +27,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "costs/costs.h"
@@ -54,11 +55,14 @@ struct SegmentBytes {
   bool operator==(const SegmentBytes&) const = default;
 };
 
+// Gradients that are summed together: stage and `layer` of a gradient wire (schedule/step.h).
+using Bucket = std::pair<Stage, int>;
+
 struct ActivationTable {
   std::map<SegmentKey, SegmentBytes> segments;
   std::int64_t hidden = 0;                       // a stage's output, T H e
   std::int64_t rows = 0;                         // what dispatch and combine carry, R H e
-  std::map<Stage, std::int64_t> reduction = {};  // buffers of the stage's ReduceGrad; none: 0
+  std::map<Bucket, std::int64_t> reduction = {};  // buffers while it is summed; none: 0
 };
 
 ActivationTable activation_table(const ModelSizes& sizes, std::int64_t tokens,

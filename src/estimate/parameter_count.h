@@ -40,6 +40,11 @@ ParameterCount count_model(const ModelSizes& sizes, const Layout& layout);
 // Those that one token meets: of a layer's experts `topk`. Embedding and head count.
 ParameterCount count_active(const ModelSizes& sizes, const Layout& layout);
 
+// What a rank holds of the bucket whose gradients are summed together (passes/chains.h): a layer,
+// with -1 the stage's embedding, final norm and head.
+ParameterCount count_bucket(const ModelSizes& sizes, const Layout& layout, Stage stage, int layer,
+                            int expert_ranks);
+
 // What a rank of the stage allocates: its share of the experts; with tied embeddings a matrix at
 // each end of the model, wherever they lie. An MTP layer takes the embedding's matrix from the
 // first stage if that is on its rank, else it has a copy.

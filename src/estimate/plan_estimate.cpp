@@ -29,17 +29,23 @@ MemoryReport memory_of(const ParameterCount& count, const ElementBytes& element,
   return memory;
 }
 
-std::map<Stage, std::int64_t> reduction_buffers(const ModelSizes& sizes, const Layout& layout,
-                                                const Mesh& mesh, const ElementBytes& element) {
+std::map<Bucket, std::int64_t> reduction_buffers(const ModelSizes& sizes, const Layout& layout,
+                                                 const Mesh& mesh, const ElementBytes& element) {
   const auto buffers = [&](std::int64_t elements, std::int64_t ranks) {
     if (ranks == 1 || elements == 0) return std::int64_t{0};
     return 2 * ((elements + ranks - 1) / ranks) * ranks * element.main;
   };
-  std::map<Stage, std::int64_t> bytes;
+  std::map<Bucket, std::int64_t> bytes;
+  const auto add = [&](Stage stage, int layer) {
+    const ParameterCount count = count_bucket(sizes, layout, stage, layer, mesh.ep_size);
+    bytes[{stage, layer}] = buffers(count.replicated(), mesh.dp_size) +
+                            buffers(count.all_experts(), mesh.dp_size / mesh.ep_size);
+  };
   for (int s = 0; s < layout.map.num_stages(); ++s) {
-    const ParameterCount count = count_stage(sizes, layout, Stage(s), mesh.ep_size);
-    bytes[Stage(s)] = buffers(count.replicated(), mesh.dp_size) +
-                      buffers(count.all_experts(), mesh.dp_size / mesh.ep_size);
+    add(Stage(s), -1);
+    for (const int layer : layout.stages[static_cast<std::size_t>(s)].decoder_layers) {
+      add(Stage(s), layer);
+    }
   }
   return bytes;
 }

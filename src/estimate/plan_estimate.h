@@ -39,8 +39,8 @@ struct PlanEstimate {
 // Takes a config that has passed the rules and is resolved. Throws as make_step_plan.
 PlanEstimate estimate_plan(const Config& config);
 
-// What a rank of the stage holds while its gradients are summed.
-std::map<Stage, std::int64_t> reduction_buffers(const ModelSizes& sizes, const Layout& layout,
+// What a rank holds while the gradients of a bucket are summed.
+std::map<Bucket, std::int64_t> reduction_buffers(const ModelSizes& sizes, const Layout& layout,
                                                 const Mesh& mesh, const ElementBytes& element);
 
 // Seconds of one s, ms, us or ns; empty for another unit.

@@ -22,10 +22,14 @@ class WireBytes {
       case WireKind::SendForward:
       case WireKind::SendBackward:
         return table_.hidden;
-      case WireKind::ReduceGrad: {
-        const ParameterCount count = count_stage(sizes_, layout_, wire.stage, mesh_.ep_size);
-        return reduction_bytes(count.replicated(), mesh_.dp_size, element_.main) +
-               reduction_bytes(count.all_experts(), mesh_.dp_size / mesh_.ep_size, element_.main);
+      case WireKind::ReduceGrad:
+      case WireKind::GatherGrad: {
+        const ParameterCount count =
+            count_bucket(sizes_, layout_, wire.stage, wire.layer, mesh_.ep_size);
+        const std::int64_t both =
+            reduction_bytes(count.replicated(), mesh_.dp_size, element_.main) +
+            reduction_bytes(count.all_experts(), mesh_.dp_size / mesh_.ep_size, element_.main);
+        return both / 2;  // as much is gathered as is reduced
       }
       case WireKind::RecvForward:
       case WireKind::RecvBackward:

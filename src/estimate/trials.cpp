@@ -230,7 +230,7 @@ const Schedule& QuickLooks::schedule_of(const Config& config) {
                 asked.dualpipev_dw_detach};
   const auto found = schedules_.find(key);
   return found != schedules_.end() ? found->second
-                                   : schedules_.emplace(key, make_schedule(config)).first->second;
+                                   : schedules_.emplace(key, make_schedule(config, given_costs(config))).first->second;
 }
 
 QuickLook QuickLooks::look(const Config& config) {
@@ -261,8 +261,12 @@ QuickLook QuickLooks::look(const Config& config) {
     look.bytes = std::max(look.bytes, parameters[r] + peak_of(schedule.ranks[r], chunks));
   }
   const Costs costs = compute_costs(layout, wires, config.schedule.moe_fb_overlap);
+  // Gradients are summed layer by layer, at the end.
+  const double layers_per_rank =
+      static_cast<double>(layout.layer_kinds.size()) / schedule.map.num_ranks;
   look.makespan = simulate(schedule, costs).ranks.front().end +
-                  schedule.map.chunks_per_rank * wires.of_wire(WireKind::ReduceGrad);
+                  layers_per_rank * (wires.of_wire(WireKind::ReduceGrad) +
+                                     wires.of_wire(WireKind::GatherGrad));
   return look;
 }
 

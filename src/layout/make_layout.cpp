@@ -1,6 +1,7 @@
 #include "layout/make_layout.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -96,17 +97,78 @@ int chunks_per_rank(const Config& config, Placement placement, std::vector<Viola
       std::max<std::int64_t>(1, (*config.model.num_layers + per_round - 1) / per_round));
 }
 
-std::vector<StageLayers> uniform_stages(int num_layers, int mtp_layers, int num_stages) {
-  std::vector<StageLayers> stages(num_stages);
-  const std::vector<int> counts = split_layers(num_layers, num_stages);
+std::vector<StageLayers> stages_of(const std::vector<int>& counts, int mtp_layers) {
+  std::vector<StageLayers> stages(counts.size());
   int layer = 0;
-  for (int s = 0; s < num_stages; ++s) {
+  for (std::size_t s = 0; s < counts.size(); ++s) {
     for (int i = 0; i < counts[s]; ++i) stages[s].decoder_layers.push_back(layer++);
   }
   for (int i = 0; i < mtp_layers; ++i) stages.back().mtp_layers.push_back(i);
   stages.front().embedding = true;
   stages.back().loss = true;
   return stages;
+}
+
+// The stages that a flag for one end fixes together: all of the rank, under a V the stage alone.
+std::vector<int> stages_of_end(const StageMap& map, bool first) {
+  if (map.placement == Placement::V) return {first ? 0 : map.num_stages() - 1};
+  std::vector<int> stages;
+  const Rank rank(first ? 0 : map.num_ranks - 1);
+  for (int chunk = 0; chunk < map.chunks_per_rank; ++chunk) {
+    stages.push_back(map.stage_of(rank, Chunk(chunk)).value);
+  }
+  return stages;
+}
+
+// What is wrong with the sizes of the ends; empty: nothing.
+std::string end_sizes_fault(const Config& config, const StageMap& map, std::int64_t left,
+                            bool all_fixed) {
+  if (!config.model.num_layers) return "the other ranks share the rest of --num-layers: add it";
+  const std::string layers = with_value("--num-layers", *config.model.num_layers);
+  if (map.num_stages() == 1 || (map.num_ranks == 1 && map.placement != Placement::V)) {
+    return "one pipeline rank holds all layers: leave it out";
+  }
+  if (config.schedule.num_layers_per_virtual_pipeline_stage) {
+    return "--num-layers-per-virtual-pipeline-stage fixes every stage: leave one of them out";
+  }
+  if (left < 0) return layers + " are fewer";
+  if (left > 0 && all_fixed) return "has to make up " + layers + ": no other stage takes the rest";
+  return "";
+}
+
+// Decoder layers per stage; --decoder-first-pipeline-num-layers and -last- fix those of the ends.
+std::vector<int> layers_of_stages(const Config& config, const StageMap& map,
+                                  std::vector<Violation>& violations) {
+  const int num_layers = config.model.num_layers.value_or(map.num_stages());
+  const std::optional<int> first = config.schedule.decoder_first_pipeline_num_layers;
+  const std::optional<int> last = config.schedule.decoder_last_pipeline_num_layers;
+  if (!first && !last) return split_layers(num_layers, map.num_stages());
+
+  std::vector<int> counts(map.num_stages(), -1);
+  std::string found;
+  const auto fix = [&](const char* flag, bool is_first, int layers) {
+    const std::vector<int> stages = stages_of_end(map, is_first);
+    const std::vector<int> split = split_layers(layers, static_cast<int>(stages.size()));
+    for (std::size_t i = 0; i < stages.size(); ++i) counts[stages[i]] = split[i];
+    found += (found.empty() ? "" : " and ") + with_value(flag, layers);
+  };
+  if (first) fix("--decoder-first-pipeline-num-layers", true, *first);
+  if (last) fix("--decoder-last-pipeline-num-layers", false, *last);
+  const std::int64_t left =
+      std::int64_t{num_layers} - first.value_or(0) - std::int64_t{last.value_or(0)};
+  const auto free = static_cast<int>(std::count(counts.begin(), counts.end(), -1));
+  const std::string fault = end_sizes_fault(config, map, left, free == 0);
+  if (!fault.empty()) {
+    violations.push_back({"end-stage-sizes", found, fault});
+    return split_layers(num_layers, map.num_stages());
+  }
+  if (free == 0) return counts;
+  const std::vector<int> rest = split_layers(static_cast<int>(left), free);
+  auto next = rest.begin();
+  for (int& count : counts) {
+    if (count < 0) count = *next++;
+  }
+  return counts;
 }
 
 int count_layers(const std::vector<StageLayers>& stages,
@@ -164,8 +226,7 @@ Layout make_layout(const Config& config, const StageMap& map) {
   Layout layout{map, {}, {}, false};
   const std::string& text = config.schedule.pipeline_model_parallel_layout;
   if (text.empty()) {
-    layout.stages = uniform_stages(model.num_layers.value_or(map.num_stages()),
-                                   model.mtp_num_layers, map.num_stages());
+    layout.stages = stages_of(layers_of_stages(config, map, violations), model.mtp_num_layers);
   } else {
     layout.stages = parse_layout_string(text);
     chunks_of_layout_string(text, map.num_ranks, map.placement, violations);
@@ -182,6 +243,19 @@ Layout make_layout(const Config& config, const StageMap& map) {
   layout.shared_expert = model.num_experts > 0 && model.moe_shared_expert_intermediate_size > 0;
   if (!violations.empty()) throw UserError(std::move(violations));
   return layout;
+}
+
+std::optional<std::string> uneven_note(const Config& config, const Layout& layout) {
+  const ScheduleConfig& schedule = config.schedule;
+  const int layers = static_cast<int>(layout.layer_kinds.size());
+  const int stages = layout.map.num_stages();
+  if (!schedule.pipeline_model_parallel_layout.empty() ||
+      schedule.decoder_first_pipeline_num_layers || schedule.decoder_last_pipeline_num_layers ||
+      layers % stages == 0) {
+    return std::nullopt;
+  }
+  return std::to_string(layers) + " decoder layers do not divide by " + std::to_string(stages) +
+         " stages and are spread: " + print_layout_string(layout.stages);
 }
 
 std::vector<int> split_layers(int num_layers, int num_stages) {

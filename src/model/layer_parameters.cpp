@@ -70,10 +70,8 @@ void add_experts(ParameterStore& store, const std::string& mlp, const ModelShape
   layer.expert_down = &down;
 }
 
-}  // namespace
-
-LayerParameters create_layer(ParameterStore& store, const ModelShape& shape, int layer,
-                             LayerKind kind, Stage stage, ExpertRange experts) {
+LayerParameters add_layer(ParameterStore& store, const ModelShape& shape, int layer, LayerKind kind,
+                          Stage stage, ExpertRange experts) {
   weft_assert(kind != LayerKind::Noop, "a noop layer has no parameters");
   const std::string prefix = "model.layers." + std::to_string(layer);
   const std::string attention = prefix + ".self_attn";
@@ -98,6 +96,16 @@ LayerParameters create_layer(ParameterStore& store, const ModelShape& shape, int
     made.shared_down =
         add_matrix(store, shared + ".down_proj", shape.hidden, shape.shared_ffn, stage);
   }
+  return made;
+}
+
+}  // namespace
+
+LayerParameters create_layer(ParameterStore& store, const ModelShape& shape, int layer,
+                             LayerKind kind, Stage stage, ExpertRange experts) {
+  const std::size_t first = store.parameters.size();
+  const LayerParameters made = add_layer(store, shape, layer, kind, stage, experts);
+  for (std::size_t i = first; i < store.parameters.size(); ++i) store.parameters[i].layer = layer;
   return made;
 }
 

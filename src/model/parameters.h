@@ -31,6 +31,7 @@ struct Parameter {
   bool expert = false;  // summed over edp instead of dp
   bool decay = true;    // weight decay applies: matrices, not norms
   Stage stage;
+  int layer = -1;  // decoder layer; -1: embedding, final norm, head
 };
 
 // Owns the parameters of one rank; addresses stay valid.

@@ -225,6 +225,7 @@ void LayerRunner::deliver(const Wire& wire, at::Tensor tensor) {
     case WireKind::SendBackward:
     case WireKind::RecvBackward:
     case WireKind::ReduceGrad:
+    case WireKind::GatherGrad:
       break;
   }
   throw InternalError("only Counts and all-to-all wires deliver to a layer");

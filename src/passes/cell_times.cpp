@@ -15,8 +15,9 @@ int duration(ActionKind kind) { return kind == ActionKind::Backward ? 2 : 1; }
 
 class Clock {
  public:
-  explicit Clock(const Schedule& schedule)
+  Clock(const Schedule& schedule, const std::vector<std::vector<int>>& num_joined)
       : schedule_(schedule),
+        num_joined_(num_joined),
         num_stages_(schedule.map.num_stages()),
         forward_(num_stages_ * schedule.num_micro_batches, kNotYet),
         backward_(forward_),
@@ -75,7 +76,13 @@ class Clock {
     const auto& cells = schedule_.ranks[rank];
     const std::size_t from = times_.end[rank].size();
     while (times_.end[rank].size() < cells.size()) {
-      const std::vector<Action> actions = compute_actions(cells[times_.end[rank].size()]);
+      const std::size_t cell = times_.end[rank].size();
+      const int joined = num_joined_.empty() ? 1 : num_joined_[rank][cell];
+      std::vector<Action> actions;
+      for (int i = 0; i < joined; ++i) {
+        const std::vector<Action> more = compute_actions(cells[cell + i]);
+        actions.insert(actions.end(), more.begin(), more.end());
+      }
       const std::optional<int> start = ready_time(rank, actions);
       if (!start) break;
       int end = *start;
@@ -85,13 +92,14 @@ class Clock {
         auto& ends = action.kind == ActionKind::Forward ? forward_ : backward_;
         at(ends, action.stage.value, action.micro_batch) = end;
       }
-      times_.start[rank].push_back(*start);
-      times_.end[rank].push_back(end);
+      times_.start[rank].insert(times_.start[rank].end(), joined, *start);
+      times_.end[rank].insert(times_.end[rank].end(), joined, end);
     }
     return times_.end[rank].size() > from;
   }
 
   const Schedule& schedule_;
+  const std::vector<std::vector<int>>& num_joined_;
   const int num_stages_;
   std::vector<int> forward_;   // [stage, micro-batch] end of F
   std::vector<int> backward_;  // [stage, micro-batch] end of B or I
@@ -101,7 +109,9 @@ class Clock {
 
 }  // namespace
 
-CellTimes cell_times(const Schedule& schedule) { return Clock(schedule).run(); }
+CellTimes cell_times(const Schedule& schedule, const std::vector<std::vector<int>>& num_joined) {
+  return Clock(schedule, num_joined).run();
+}
 
 std::vector<Action> compute_actions(const Cell& cell) {
   if (const ActionPair* pair = std::get_if<ActionPair>(&cell)) {

@@ -15,9 +15,11 @@ struct CellTimes {
 };
 
 // Every cell as early as its rank and what it depends on allow, hand-overs taking no time. What
-// happens at these times happens in an order that respects all dependencies. Precondition:
-// verify_order found nothing (InternalError otherwise). Linear.
-CellTimes cell_times(const Schedule& schedule);
+// happens at these times happens in an order that respects all dependencies. Cells that are joined
+// (num_joined as in join_cells.h; empty: none are) start together when all can and end together.
+// Precondition: verify_order found nothing (InternalError otherwise). Linear.
+CellTimes cell_times(const Schedule& schedule,
+                     const std::vector<std::vector<int>>& num_joined = {});
 
 // The compute actions of a cell: one, or forward and backward of a pair; none of a transfer.
 std::vector<Action> compute_actions(const Cell& cell);

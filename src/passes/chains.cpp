@@ -1,6 +1,7 @@
 #include "passes/chains.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "base/error.h"
@@ -143,7 +144,22 @@ class ChainBuilder {
 
   void send(WireKind kind, int to) {
     if (!crosses_ranks(to)) return;
-    problem_.tasks[last_].starts.push_back(add_wire(kind, -1, false, true));
+    WeaveTask& last = problem_.tasks[last_];
+    const int earlier = find_send(kind);
+    if (earlier >= 0) last.after.push_back(earlier);
+    last.starts.push_back(add_wire(kind, -1, false, true));
+  }
+
+  // The task that sends another micro-batch's the same way; -1: none. A receiver takes messages in
+  // their order.
+  int find_send(WireKind kind) const {
+    for (int i = static_cast<int>(problem_.tasks.size()) - 1; i >= 0; --i) {
+      for (int wire : problem_.tasks[i].starts) {
+        const Wire& other = problem_.wires[wire].wire;
+        if (other.kind == kind && other.stage == request_.stage) return i;
+      }
+    }
+    return -1;
   }
 
   bool crosses_ranks(int neighbour) const {
@@ -191,8 +207,22 @@ class ChainBuilder {
   void add_wgrad(SegmentKind kind, int layer, int dgrad) {
     if (!with_wgrads_ || !has_wgrad(kind)) return;
     WeaveTask task{RunWgrad{segment(kind, layer)}, cost(kind, layer).wgrad, {}, {}, {}};
+    const int earlier = find_wgrad(kind, layer);
+    if (earlier >= 0) task.after.push_back(earlier);
     if (dgrad >= 0) task.after.push_back(dgrad);
     append(std::move(task));
+  }
+
+  // The last W so far of the same weights, by another micro-batch; -1: none. What a weight's W's
+  // add up to depends on their order, to the last bit.
+  int find_wgrad(SegmentKind kind, int layer) const {
+    for (int i = static_cast<int>(problem_.tasks.size()) - 1; i >= 0; --i) {
+      const auto& run = problem_.tasks[i].run;
+      const RunWgrad* wgrad = run ? std::get_if<RunWgrad>(&*run) : nullptr;
+      if (wgrad == nullptr || wgrad->segment.stage != request_.stage) continue;
+      if (wgrad->segment.kind == kind && wgrad->segment.layer == layer) return i;
+    }
+    return -1;
   }
 
   WeaveProblem& problem_;
@@ -234,6 +264,14 @@ std::vector<Segment> stage_segments(const Layout& layout, Stage stage) {
   if (layers.loss) add(SegmentKind::Head, -1);
   if (segments.empty()) add(SegmentKind::Identity, -1);
   return segments;
+}
+
+std::vector<int> gradient_buckets(const Layout& layout, Stage stage) {
+  std::set<int> buckets;
+  for (const Segment& segment : stage_segments(layout, stage)) {
+    if (has_wgrad(segment.kind)) buckets.insert(segment.layer);
+  }
+  return {buckets.begin(), buckets.end()};
 }
 
 void add_forward(WeaveProblem& problem, const Layout& layout, const Costs& costs,

@@ -13,6 +13,10 @@ namespace weft {
 // stage with MTP layers: config refuses them.
 std::vector<Segment> stage_segments(const Layout& layout, Stage stage);
 
+// The buckets of gradients that a stage has, as the `layer` of a gradient wire, ascending: -1 for
+// what it holds of embedding, final norm and head, then its layers with parameters.
+std::vector<int> gradient_buckets(const Layout& layout, Stage stage);
+
 struct ChainRequest {
   Stage stage;
   MicroBatch micro_batch;
@@ -22,7 +26,8 @@ struct ChainRequest {
 void add_forward(WeaveProblem& problem, const Layout& layout, const Costs& costs,
                  const ChainRequest& request);
 
-// Adds the chain of input gradients; `with_wgrads`: each segment's weight gradients too.
+// Adds the chain of input gradients; `with_wgrads`: each segment's weight gradients too. Weight
+// gradients of one segment and several micro-batches stay in the order in which they were added.
 void add_backward(WeaveProblem& problem, const Layout& layout, const Costs& costs,
                   const ChainRequest& request, bool with_wgrads);
 

@@ -8,6 +8,8 @@
 #include "base/error.h"
 #include "passes/cell_times.h"
 #include "passes/chains.h"
+#include "passes/join_cells.h"
+#include "passes/place_reductions.h"
 #include "passes/weave.h"
 
 namespace weft {
@@ -170,13 +172,16 @@ struct OpenSend {
 
 class StepLowering {
  public:
-  StepLowering(const Schedule& schedule, const Layout& layout, const Costs& costs,
+  StepLowering(const JoinedSchedule& joined, const Layout& layout, const Costs& costs,
                const StepOptions& options)
-      : schedule_(schedule),
-        times_(cell_times(schedule)),
+      : schedule_(joined.schedule),
+        num_joined_(joined.num_joined),
+        costs_(costs),
+        options_(options),
+        times_(cell_times(schedule_, num_joined_)),
         cells_(layout, costs, options.moe_fb_overlap) {
     plan_.layout = layout;
-    plan_.num_micro_batches = schedule.num_micro_batches;
+    plan_.num_micro_batches = schedule_.num_micro_batches;
     find_receive_times();
   }
 
@@ -217,22 +222,40 @@ class StepLowering {
     open_.clear();
     int done = 0;  // compute cells
     int time = 0;  // end of the last of them
-    for (std::size_t i = 0; i < schedule_.ranks[rank].size(); ++i) {
-      const Cell& cell = schedule_.ranks[rank][i];
-      const std::vector<Action> actions = compute_actions(cell);
+    const std::vector<Cell>& cells = schedule_.ranks[rank];
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      if (num_joined_[rank][i] == 0) continue;
+      std::vector<Action> actions = compute_actions(cells[i]);
       if (actions.empty()) {
-        lower_transfer(std::get<Action>(cell), done, out);
+        lower_transfer(std::get<Action>(cells[i]), done, out);
         continue;
       }
+      std::vector<Action> joined;
+      for (int j = 1; j < num_joined_[rank][i]; ++j) {
+        joined.push_back(std::get<Action>(cells[i + j]));
+      }
+      actions.insert(actions.end(), joined.begin(), joined.end());
       finish_sends(done, time, out);
       const std::size_t first = out.steps.size();
       cells_.append(actions, out.steps);
-      close_span(out, cell, first);
+      close_span(out, cells[i], first);
+      out.spans.back().joined = std::move(joined);
       ++done;
       time = times_.end[rank][i];
     }
     finish_all_sends(out);
-    for (const Cell& cell : schedule_.ranks[rank]) reduce(cell, out);
+    if (!options_.overlap_grad_reduce) {
+      for (const Cell& cell : cells) {
+        const Action* action = std::get_if<Action>(&cell);
+        if (action != nullptr && action->kind == ActionKind::ReduceGrad) hold_place(cell, out);
+      }
+    }
+    place_reductions(out, plan_.layout, costs_, options_.overlap_grad_reduce);
+  }
+
+  // For place_reductions.
+  static void hold_place(const Cell& cell, RankSteps& out) {
+    close_span(out, cell, out.steps.size());
   }
 
   void lower_transfer(const Action& action, int done, RankSteps& out) {
@@ -253,7 +276,8 @@ class StepLowering {
             {action, done, backward_receives_[index_of(stage - 1, action.micro_batch)]});
         break;
       case ActionKind::ReduceGrad:
-        break;  // behind the last sends
+        if (options_.overlap_grad_reduce) hold_place(action, out);
+        break;  // else behind the last sends
       case ActionKind::Forward:
       case ActionKind::Backward:
       case ActionKind::Dgrad:
@@ -284,15 +308,6 @@ class StepLowering {
     close_span(out, action, first);
   }
 
-  static void reduce(const Cell& cell, RankSteps& out) {
-    const Action* action = std::get_if<Action>(&cell);
-    if (action == nullptr || action->kind != ActionKind::ReduceGrad) return;
-    const std::size_t first = out.steps.size();
-    out.steps.push_back(StartWire{wire_of(*action)});
-    out.steps.push_back(WaitWire{wire_of(*action)});
-    close_span(out, cell, first);
-  }
-
   static Wire wire_of(const Action& action) {
     const auto wire = [&](WireKind kind) {
       return Wire{kind, action.stage, -1, action.micro_batch};
@@ -307,14 +322,13 @@ class StepLowering {
       case ActionKind::RecvBackward:
         return wire(WireKind::RecvBackward);
       case ActionKind::ReduceGrad:
-        return wire(WireKind::ReduceGrad);
       case ActionKind::Forward:
       case ActionKind::Backward:
       case ActionKind::Dgrad:
       case ActionKind::Wgrad:
         break;
     }
-    throw InternalError("a compute cell is no wire");
+    throw InternalError("neither a send nor a receive");
   }
 
   static void close_span(RankSteps& out, const Cell& cell, std::size_t first) {
@@ -322,6 +336,9 @@ class StepLowering {
   }
 
   const Schedule& schedule_;
+  const std::vector<std::vector<int>>& num_joined_;
+  const Costs& costs_;
+  const StepOptions options_;
   const CellTimes times_;
   CellSteps cells_;
   StepPlan plan_;
@@ -335,7 +352,11 @@ class StepLowering {
 StepPlan lower_steps(const Schedule& transfers, const Layout& layout, const Costs& costs,
                      const StepOptions& options) {
   weft_assert(transfers.map == layout.map, "schedule and layout have one stage map");
-  return StepLowering(transfers, layout, costs, options).run();
+  weft_assert(options.moe_fb_overlap || !options.overlap_outside_steady,
+              "joined cells are woven under the overlap");
+  const JoinedSchedule joined =
+      options.overlap_outside_steady ? join_cells(transfers) : join_nothing(transfers);
+  return StepLowering(joined, layout, costs, options).run();
 }
 
 }  // namespace weft

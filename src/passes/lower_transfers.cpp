@@ -91,9 +91,30 @@ void order_receives(std::vector<Message>& sent) {
   }
 }
 
+bool is_send(const Cell& cell) {
+  const Action* action = std::get_if<Action>(&cell);
+  return action != nullptr &&
+         (action->kind == ActionKind::SendForward || action->kind == ActionKind::SendBackward);
+}
+
+// The place behind the cell with the stage's last W and the sends that follow it.
+std::size_t behind_last_wgrad(const std::vector<Cell>& cells, Stage stage) {
+  std::size_t place = cells.size();
+  while (place > 0) {
+    const std::vector<Action> actions = compute_actions(cells[place - 1]);
+    const bool found = std::any_of(actions.begin(), actions.end(), [&](const Action& action) {
+      return action.stage == stage && action.kind != ActionKind::Forward;
+    });
+    if (found) break;
+    --place;
+  }
+  while (place < cells.size() && is_send(cells[place])) ++place;
+  return place;
+}
+
 }  // namespace
 
-Schedule lower_transfers(const Schedule& compute, bool reduce_gradients) {
+Schedule lower_transfers(const Schedule& compute, bool reduce_gradients, bool overlap_grad_reduce) {
   weft_assert(is_compute_level(compute), "lower_transfers takes a plan of the compute level");
   std::vector<std::vector<Message>> messages = find_messages(compute);
   // [rank][cell]: receives that start ahead of it, sends that start behind it.
@@ -120,14 +141,27 @@ Schedule lower_transfers(const Schedule& compute, bool reduce_gradients) {
       cells.insert(cells.end(), behind[rank][i].begin(), behind[rank][i].end());
     }
   }
-  if (reduce_gradients) append_reductions(lowered);
+  if (reduce_gradients) add_reductions(lowered, overlap_grad_reduce);
   return lowered;
 }
 
-void append_reductions(Schedule& schedule) {
-  for (int s = 0; s < schedule.map.num_stages(); ++s) {
-    const int rank = schedule.map.rank_of(Stage(s)).value;
-    schedule.ranks[rank].push_back(Action{ActionKind::ReduceGrad, Stage(s), MicroBatch(0)});
+void add_reductions(Schedule& schedule, bool overlap_grad_reduce) {
+  for (std::size_t rank = 0; rank < schedule.ranks.size(); ++rank) {
+    std::vector<Cell>& cells = schedule.ranks[rank];
+    std::map<std::size_t, std::vector<Stage>> reduced;  // by the place that they go to
+    for (int chunk = 0; chunk < schedule.map.chunks_per_rank; ++chunk) {
+      const Stage stage = schedule.map.stage_of(Rank(static_cast<int>(rank)), Chunk(chunk));
+      reduced[overlap_grad_reduce ? behind_last_wgrad(cells, stage) : cells.size()].push_back(
+          stage);
+    }
+    for (auto it = reduced.rbegin(); it != reduced.rend(); ++it) {
+      std::vector<Cell> reductions;
+      for (Stage stage : it->second) {
+        reductions.push_back(Action{ActionKind::ReduceGrad, stage, MicroBatch(0)});
+      }
+      cells.insert(cells.begin() + static_cast<std::ptrdiff_t>(it->first), reductions.begin(),
+                   reductions.end());
+    }
   }
 }
 

@@ -12,13 +12,15 @@ namespace weft {
 //            under that cell; not earlier, since a receive holds its buffer from its start. Earlier
 //            only where between two ranks a message that is sent later is needed sooner: messages
 //            from one rank to another are received in the order in which they are sent.
-//   reduce   at the end, in the order of stages: all micro-batches' W's are done
+//   reduce   at the end, in the order of stages: all micro-batches' W's are done; with
+//            `overlap_grad_reduce` behind the cell with the stage's last W and what it sends
 // Nothing is sent where both stages are on one rank. Precondition: compute level, verify_order
 // found nothing. First of the lowering passes, because every later one needs to know what leaves a
 // rank.
-Schedule lower_transfers(const Schedule& compute, bool reduce_gradients);
+Schedule lower_transfers(const Schedule& compute, bool reduce_gradients,
+                         bool overlap_grad_reduce = false);
 
-// Appends the reduction of every stage to the list of its rank, in the order of stages.
-void append_reductions(Schedule& schedule);
+// Adds the reduction of every stage to a plan of the transfers level that has none.
+void add_reductions(Schedule& schedule, bool overlap_grad_reduce);
 
 }  // namespace weft

@@ -20,17 +20,28 @@ bool has_reductions(const Schedule& schedule) {
   });
 }
 
+void refuse_mtp(const Layout& layout) {
+  const auto has_mtp = [](const StageLayers& stage) { return !stage.mtp_layers.empty(); };
+  if (std::none_of(layout.stages.begin(), layout.stages.end(), has_mtp)) return;
+  throw UserError({"mtp-not-built-yet", "MTP layers in a plan of the steps level",
+                   "the segments of multi-token prediction are not built yet: take the compute or "
+                   "transfers level, and costs without wires"});
+}
+
 }  // namespace
 
-Schedule with_transfers(const Schedule& schedule, bool reduce_gradients) {
-  if (is_compute_level(schedule)) return lower_transfers(schedule, reduce_gradients);
+Schedule with_transfers(const Schedule& schedule, bool reduce_gradients, bool overlap_grad_reduce) {
+  if (is_compute_level(schedule)) {
+    return lower_transfers(schedule, reduce_gradients, overlap_grad_reduce);
+  }
   Schedule lowered = schedule;
-  if (reduce_gradients && !has_reductions(schedule)) append_reductions(lowered);
+  if (reduce_gradients && !has_reductions(schedule)) add_reductions(lowered, overlap_grad_reduce);
   return lowered;
 }
 
 StepPlan lower(const Schedule& schedule, const Layout& layout, const Costs& costs,
                const LowerOptions& options) {
+  refuse_mtp(layout);
   // The order may come from a file: nothing below is defined on one that cannot run.
   const Schedule ordered = run_pass(
       "order", [&] { return schedule; },
@@ -39,13 +50,19 @@ StepPlan lower(const Schedule& schedule, const Layout& layout, const Costs& cost
   // Before the steps: those of a cell depend on what enters and leaves its rank.
   const bool reduce = options.reduce_gradients && !options.forward_only;
   const Schedule transfers = run_pass(
-      "lower_transfers", [&] { return with_transfers(ordered, reduce); }, verify_transfers);
+      "lower_transfers",
+      [&] { return with_transfers(ordered, reduce, options.overlap_grad_reduce); },
+      verify_transfers);
 
-  // Last: what comes out is executed as it stands. Weaving belongs to it, cell by cell, since a
-  // cell is the largest piece whose order all ranks agree on without knowing each other's.
+  // Last: what comes out is executed as it stands. Weaving belongs to it, cell by cell, since the
+  // ranks of an expert parallel group have the same cells, and with outside_steady join the same.
   return run_pass(
       "lower_steps",
-      [&] { return lower_steps(transfers, layout, costs, {options.moe_fb_overlap}); },
+      [&] {
+        return lower_steps(
+            transfers, layout, costs,
+            {options.moe_fb_overlap, options.overlap_outside_steady, options.overlap_grad_reduce});
+      },
       [&](const StepPlan& plan) { return verify_steps(plan, options.forward_only); });
 }
 

@@ -8,8 +8,8 @@
 namespace weft {
 namespace {
 
-constexpr std::size_t kNumKinds = 10;  // of wires; segments have fewer
-static_assert(static_cast<int>(WireKind::ReduceGrad) + 1 == kNumKinds);
+constexpr std::size_t kNumKinds = 11;  // of wires; segments have fewer
+static_assert(static_cast<int>(WireKind::GatherGrad) + 1 == kNumKinds);
 constexpr std::size_t kNumStepKinds = std::variant_size_v<Step>;
 
 bool leaves_rank(const Layout& layout, Stage stage, int neighbour) {

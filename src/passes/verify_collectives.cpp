@@ -28,6 +28,7 @@ Queue queue_of(WireKind kind) {
     case WireKind::SendBackward:
     case WireKind::RecvBackward:
     case WireKind::ReduceGrad:
+    case WireKind::GatherGrad:
       return Queue::None;
   }
   throw InternalError("wire kind without a queue");

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "passes/chains.h"
 #include "passes/deadlock.h"
 #include "passes/stage_events.h"
 #include "passes/verify.h"
@@ -21,9 +22,11 @@ struct Message {
   int send_start = kAbsent, send_wait = kAbsent, recv_start = kAbsent, recv_wait = kAbsent;
 };
 
-// Of a stage's gradient, on its rank.
+// Of a bucket of gradients, on its rank.
 struct Reduction {
-  int start = kAbsent, wait = kAbsent, last_wgrad = kAbsent;
+  int last_wgrad = kAbsent;
+  int reduce = kAbsent, reduced = kAbsent;  // start and wait
+  int gather = kAbsent, gathered = kAbsent;
 };
 
 const Wire* wire_of(const Step& step) {
@@ -58,7 +61,10 @@ class StepVerifier {
         reductions_(num_stages_),
         messages_(2 * num_stages_ * std::max(0, plan.num_micro_batches)),
         hand_overs_(plan.ranks.size()) {
-    for (int s = 0; s < num_stages_; ++s) events_.emplace_back(plan.layout, Stage(s), forward_only);
+    for (int s = 0; s < num_stages_; ++s) {
+      events_.emplace_back(plan.layout, Stage(s), forward_only);
+      for (int layer : gradient_buckets(plan.layout, Stage(s))) reductions_[s][layer];
+    }
   }
 
   std::vector<Finding> run() {
@@ -123,7 +129,7 @@ class StepVerifier {
         continue;
       }
       const Wire* wire = wire_of(steps[i]);
-      if (wire != nullptr && wire->kind == WireKind::ReduceGrad) {
+      if (wire != nullptr && is_gradient_wire(wire->kind)) {
         place_reduction(rank, index);
         continue;
       }
@@ -162,7 +168,9 @@ class StepVerifier {
       return;
     }
     seen = index;
-    if (std::holds_alternative<RunWgrad>(step)) reductions_[stage.value].last_wgrad = index;
+    if (const auto* run = std::get_if<RunWgrad>(&step)) {
+      reductions_[stage.value][run->segment.layer].last_wgrad = index;
+    }
     if (const Wire* wire = wire_of(step)) note_hand_over(rank, index, *wire);
   }
 
@@ -198,6 +206,7 @@ class StepVerifier {
       case WireKind::CombineBackward:
       case WireKind::DispatchBackward:
       case WireKind::ReduceGrad:
+      case WireKind::GatherGrad:
         break;
     }
   }
@@ -213,8 +222,17 @@ class StepVerifier {
       report("{}: a gradient is not given back", name(rank, index));
       return;
     }
-    Reduction& reduction = reductions_[owner_of(step).first.value];
-    int& seen = std::holds_alternative<StartWire>(step) ? reduction.start : reduction.wait;
+    const Wire& wire = *wire_of(step);
+    auto& reductions = reductions_[wire.stage.value];
+    const auto found = reductions.find(wire.layer);
+    if (found == reductions.end()) {
+      report("{}: stage {} has no such gradients", name(rank, index), wire.stage.value);
+      return;
+    }
+    const bool start = std::holds_alternative<StartWire>(step);
+    Reduction& at = found->second;
+    int& seen = wire.kind == WireKind::ReduceGrad ? (start ? at.reduce : at.reduced)
+                                                  : (start ? at.gather : at.gathered);
     if (seen != kAbsent) report("{}: done at step {} already", name(rank, index), seen + 1);
     seen = index;
   }
@@ -244,26 +262,35 @@ class StepVerifier {
     report("{} stands before {}, which it needs", name(rank, second), name(rank, first));
   }
 
-  // All stages are reduced or none is.
+  // All buckets are reduced and gathered or none is.
   void check_reductions() {
-    const bool any = std::any_of(reductions_.begin(), reductions_.end(), [](const Reduction& r) {
-      return r.start != kAbsent || r.wait != kAbsent;
-    });
-    for (int s = 0; any && s < num_stages_; ++s) {
-      const Reduction& reduction = reductions_[s];
-      const int rank = rank_of(s);
-      const Wire wire{WireKind::ReduceGrad, Stage(s), -1, MicroBatch(0)};
-      if (reduction.start == kAbsent) {
-        report("rank {}: {} is missing", rank, print(Step{StartWire{wire}}));
+    bool any = false;
+    for (const auto& buckets : reductions_) {
+      for (const auto& [layer, at] : buckets) {
+        any |= std::max({at.reduce, at.reduced, at.gather, at.gathered}) != kAbsent;
       }
-      if (reduction.wait == kAbsent) {
-        report("rank {}: {} is missing", rank, print(Step{WaitWire{wire}}));
-      }
-      check_order(rank, reduction.start, reduction.wait);
-      if (reduction.start == kAbsent || reduction.start > reduction.last_wgrad) continue;
-      report("{} adds to a gradient after {}", name(rank, reduction.last_wgrad),
-             name(rank, reduction.start));
     }
+    for (int s = 0; any && s < num_stages_; ++s) {
+      for (const auto& [layer, at] : reductions_[s]) check_reduction(Stage(s), layer, at);
+    }
+  }
+
+  void check_reduction(Stage stage, int layer, const Reduction& at) {
+    const int rank = rank_of(stage.value);
+    const Wire reduce{WireKind::ReduceGrad, stage, layer, MicroBatch(0)};
+    const Wire gather{WireKind::GatherGrad, stage, layer, MicroBatch(0)};
+    const auto require = [&](int place, const Step& step) {
+      if (place == kAbsent) report("rank {}: {} is missing", rank, print(step));
+    };
+    require(at.reduce, StartWire{reduce});
+    require(at.reduced, WaitWire{reduce});
+    require(at.gather, StartWire{gather});
+    require(at.gathered, WaitWire{gather});
+    check_order(rank, at.reduce, at.reduced);
+    check_order(rank, at.reduced, at.gather);
+    check_order(rank, at.gather, at.gathered);
+    if (at.reduce == kAbsent || at.reduce > at.last_wgrad) return;
+    report("{} adds to a gradient after {}", name(rank, at.last_wgrad), name(rank, at.reduce));
   }
 
   // Each (edge, direction) is one queue: both ends start its messages in one order.
@@ -323,7 +350,7 @@ class StepVerifier {
   const StepPlan& plan_;
   const int num_stages_;
   std::vector<StageEvents> events_;           // [stage]
-  std::vector<Reduction> reductions_;         // [stage]
+  std::vector<std::map<int, Reduction>> reductions_;  // [stage] by bucket
   std::vector<Message> messages_;             // [direction, edge, micro-batch]
   std::vector<std::vector<int>> hand_overs_;  // [rank] its starts and waits of sends and receives
   std::vector<Finding> findings_;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <numeric>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 
@@ -329,6 +330,67 @@ bool has_both_directions(const WeaveProblem& problem) {
          has([](const Step& step) { return std::holds_alternative<RunDgrad>(step); });
 }
 
+bool has_several_micro_batches(const WeaveProblem& problem) {
+  std::set<MicroBatch> seen;
+  for (const WeaveTask& task : problem.tasks) {
+    if (!task.run) continue;
+    if (const auto* forward = std::get_if<RunForward>(&*task.run)) {
+      seen.insert(forward->segment.micro_batch);
+    } else if (const auto* dgrad = std::get_if<RunDgrad>(&*task.run)) {
+      seen.insert(dgrad->segment.micro_batch);
+    } else if (const auto* wgrad = std::get_if<RunWgrad>(&*task.run)) {
+      seen.insert(wgrad->segment.micro_batch);
+    }
+  }
+  return seen.size() > 1;
+}
+
+bool is_chain_task(const Compiled::Task& task) {
+  return !task.feeds.empty() || !task.starts.empty();
+}
+
+// The task to run next where the chain listed first goes ahead: another one only while it waits
+// for a wire, and only if that delays it by no more than `overrun` of the other's cost.
+int next_in_turn(const Compiled& compiled, const State& state, double overrun) {
+  const auto chain = [&](int task) { return is_chain_task(compiled.tasks[task]); };
+  const auto first = std::find_if(state.open.begin(), state.open.end(), chain);
+  if (first == state.open.end()) return state.open.front();
+  const Ticks ready = ready_time(state, compiled.tasks[*first]);
+  for (const bool chains : {true, false}) {
+    for (int open : state.open) {
+      const Compiled::Task& task = compiled.tasks[open];
+      if (open == *first || chain(open) != chains) continue;
+      const Ticks end = ready_time(state, task) + task.cost;
+      const auto allowed = static_cast<Ticks>(overrun * static_cast<double>(task.cost));
+      if (ready > state.time && end <= ready + allowed) return open;
+    }
+  }
+  return *first;
+}
+
+Result run_in_turn(const Compiled& compiled, double overrun) {
+  State state = first_state(compiled);
+  std::vector<int> order;
+  while (!state.open.empty()) {
+    order.push_back(next_in_turn(compiled, state, overrun));
+    run_task(compiled, state, order.back());
+  }
+  return {std::move(order), score_of(state)};
+}
+
+// Chains of one direction: the ranks that they go to wait for them, so of the orders in which they
+// run in turn the one that hands over earliest, in sum; then the one that ends first.
+Result first_to_hand_over(const Compiled& compiled, Result best) {
+  const auto rank = [](const Result& r) {
+    return std::tuple(r.score[1], r.score[0], r.score[2]);
+  };
+  for (double overrun : {0.0, 0.25, 0.5, 0.75, 1.0}) {
+    Result result = run_in_turn(compiled, overrun);
+    if (rank(result) < rank(best)) best = std::move(result);
+  }
+  return best;
+}
+
 Result best_order(const Compiled& compiled) {
   std::vector<int> listed(compiled.tasks.size());
   std::iota(listed.begin(), listed.end(), 0);
@@ -352,7 +414,10 @@ WeaveTimes weave_times(const WeaveProblem& problem, const std::vector<int>& orde
 std::vector<int> weave(const WeaveProblem& problem) {
   const Compiled compiled = compile(problem);
   const Result best = best_order(compiled);
-  if (!has_both_directions(problem)) return best.order;
+  if (!has_both_directions(problem)) {
+    return has_several_micro_batches(problem) ? first_to_hand_over(compiled, best).order
+                                              : best.order;
+  }
   for (double doubt : kDoubts) {
     const Result wary = run_order(compiled, best_order(compile(problem, doubt)).order);
     if (wary.score[0] == best.score[0]) return wary.order;

@@ -46,6 +46,8 @@ WeaveTimes weave_times(const WeaveProblem& problem, const std::vector<int>& orde
 // The order with the least end, found by a beam search under a lower bound: exact where few states
 // are possible (a layer pair), never later than the listed order. Of equally early ones a pair
 // takes one that would hide longer wires too, a single chain the one with the least send_start.
+// Several chains of one direction take the order with the least send_start of those in which the
+// first listed goes ahead and the others fill its waits, and of the one that ends first.
 // Further ties fall to what starts early, then to the lower index. Costs are compared as integers,
 // and costs and shape alone decide, not stages, layers and micro-batches: equal problems give equal
 // orders on every rank.

@@ -54,7 +54,9 @@ Costs given_costs(const Config& config) {
 
 LowerOptions lower_options(const Config& config) {
   return {.moe_fb_overlap = config.schedule.moe_fb_overlap,
-          .reduce_gradients = config.parallel.data_parallel_size.value_or(1) > 1};
+          .reduce_gradients = config.parallel.data_parallel_size.value_or(1) > 1,
+          .overlap_outside_steady = config.schedule.overlap_outside_steady,
+          .overlap_grad_reduce = config.schedule.overlap_grad_reduce};
 }
 
 Schedule make_schedule(const Config& config, const Costs& costs) {

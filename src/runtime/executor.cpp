@@ -104,7 +104,7 @@ class Execution {
   }
 
   WireUnderWay start(const Wire& wire) {
-    if (wire.kind == WireKind::ReduceGrad) return {context_.reduce_gradients(wire.stage), {}, {}};
+    if (is_gradient_wire(wire.kind)) return {context_.sum_gradients(wire), {}, {}};
     if (is_all_to_all(wire.kind)) return start_exchange(wire, *context_.groups->ep);
     if (wire.kind == WireKind::Counts) return start_exchange(wire, *context_.groups->counts);
     return start_hand_over(wire);

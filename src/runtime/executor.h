@@ -22,8 +22,8 @@ struct RankContext {
   Groups* groups = nullptr;
   std::map<Stage, std::unique_ptr<StageRunner>>* stages = nullptr;
   HandOver* hand_over = nullptr;
-  // Starts the sum of a stage's gradients over its data parallel replicas.
-  std::function<WorkPtr(Stage)> reduce_gradients;
+  // Starts a gradient wire of one of this rank's buckets.
+  std::function<WorkPtr(const Wire&)> sum_gradients;
   // Allocates a [T, H] buffer in the compute type for a hand-over to arrive in.
   std::function<at::Tensor()> new_hidden;
 };

@@ -35,6 +35,8 @@ struct Segment {
 // Counts is the exchange of token counts that Dispatch needs; it starts when routing is done.
 // The four all-to-alls run over the expert parallel group. Send and Recv are the two ends of the
 // hand-over between neighbouring stages on different ranks; `stage` is the end's own stage.
+// ReduceGrad leaves each data parallel replica with the sum of its share of a bucket, GatherGrad
+// gives the shares to all: together the gradients of a bucket are summed.
 enum class WireKind {
   Counts,
   Dispatch,
@@ -46,6 +48,7 @@ enum class WireKind {
   SendBackward,
   RecvBackward,
   ReduceGrad,
+  GatherGrad,
 };
 
 // Dispatch, combine and their backwards; Counts is not one of them.
@@ -54,7 +57,12 @@ constexpr bool is_all_to_all(WireKind kind) {
          kind == WireKind::CombineBackward || kind == WireKind::DispatchBackward;
 }
 
-// `layer` is -1 for Send, Recv and ReduceGrad; ReduceGrad has micro-batch 0.
+constexpr bool is_gradient_wire(WireKind kind) {
+  return kind == WireKind::ReduceGrad || kind == WireKind::GatherGrad;
+}
+
+// `layer` is -1 for Send and Recv. A gradient wire has micro-batch 0; its bucket is what the stage
+// holds of the layer, with -1 its embedding, final norm and head.
 struct Wire {
   WireKind kind = WireKind::Dispatch;
   Stage stage;
@@ -103,6 +111,7 @@ struct StepSpan {
   Cell cell;
   std::size_t first = 0;
   std::size_t count = 0;
+  std::vector<Action> joined = {};  // the cells behind `cell` that were woven with it
 
   bool operator==(const StepSpan&) const = default;
 };

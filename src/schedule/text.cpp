@@ -34,7 +34,7 @@ constexpr std::array<std::pair<SegmentKind, std::string_view>, 8> kSegments = {{
     {SegmentKind::Identity, "identity"},
 }};
 
-constexpr std::array<std::pair<WireKind, std::string_view>, 10> kWires = {{
+constexpr std::array<std::pair<WireKind, std::string_view>, 11> kWires = {{
     {WireKind::Counts, "counts"},
     {WireKind::Dispatch, "dispatch"},
     {WireKind::Combine, "combine"},
@@ -45,15 +45,21 @@ constexpr std::array<std::pair<WireKind, std::string_view>, 10> kWires = {{
     {WireKind::SendBackward, "send_backward"},
     {WireKind::RecvBackward, "recv_backward"},
     {WireKind::ReduceGrad, "reduce_grad"},
+    {WireKind::GatherGrad, "gather_grad"},
 }};
 
 // Wires of a whole stage, written like the actions they come from.
-constexpr std::array<std::pair<WireKind, ActionKind>, 5> kStageWires = {{
+constexpr std::array<std::pair<WireKind, ActionKind>, 4> kStageWires = {{
     {WireKind::SendForward, ActionKind::SendForward},
     {WireKind::RecvForward, ActionKind::RecvForward},
     {WireKind::SendBackward, ActionKind::SendBackward},
     {WireKind::RecvBackward, ActionKind::RecvBackward},
-    {WireKind::ReduceGrad, ActionKind::ReduceGrad},
+}};
+
+// Wires of a bucket of gradients: `0REDUCE_GRAD.2`, the layer only where there is one.
+constexpr std::array<std::pair<WireKind, std::string_view>, 2> kGradientWires = {{
+    {WireKind::ReduceGrad, "REDUCE_GRAD"},
+    {WireKind::GatherGrad, "GATHER_GRAD"},
 }};
 
 constexpr std::string_view kOverlap = "OVERLAP_F_B";
@@ -170,7 +176,21 @@ bool is_backward_wire(WireKind kind) {
   return kind == WireKind::CombineBackward || kind == WireKind::DispatchBackward;
 }
 
+std::optional<Wire> read_gradient_wire(std::string_view text) {
+  const auto stage = skip_number(text);
+  if (!stage) return std::nullopt;
+  for (const auto& [kind, name] : kGradientWires) {
+    if (!skip(text, name)) continue;
+    std::optional<int> layer = -1;
+    if (!text.empty()) layer = skip(text, ".") ? skip_number(text) : std::nullopt;
+    if (!layer || !text.empty()) return std::nullopt;
+    return Wire{kind, Stage(*stage), *layer, MicroBatch(0)};
+  }
+  return std::nullopt;
+}
+
 std::optional<Wire> read_wire(std::string_view text) {
+  if (const auto wire = read_gradient_wire(text)) return wire;
   if (const auto action = read_action(text)) {
     const auto kind = key_of(kStageWires, action->kind);
     if (!kind) return std::nullopt;
@@ -179,7 +199,7 @@ std::optional<Wire> read_wire(std::string_view text) {
   const auto place = read_place(text);
   if (!place || place->layer < 0) return std::nullopt;
   const auto kind = key_of(kWires, place->name);
-  if (!kind || value_of(kStageWires, *kind)) return std::nullopt;
+  if (!kind || value_of(kStageWires, *kind) || is_gradient_wire(*kind)) return std::nullopt;
   const auto direction = is_backward_wire(*kind) ? ActionKind::Backward : ActionKind::Forward;
   if (place->action.kind != direction) return std::nullopt;
   return Wire{*kind, place->action.stage, place->layer, place->action.micro_batch};
@@ -255,6 +275,11 @@ std::string print(const Wire& wire) {
   if (const auto action = value_of(kStageWires, wire.kind)) {
     return print(Action{*action, wire.stage, wire.micro_batch});
   }
+  if (const auto name = value_of(kGradientWires, wire.kind)) {
+    std::string text = std::to_string(wire.stage.value);
+    text.append(*name);
+    return wire.layer < 0 ? text : text.append(".").append(std::to_string(wire.layer));
+  }
   return print_place(is_backward_wire(wire.kind) ? 'B' : 'F', wire.stage, wire.micro_batch,
                      wire_name(wire.kind), wire.layer);
 }
@@ -278,7 +303,7 @@ Cell parse_cell(std::string_view text) {
 
 Wire parse_wire(std::string_view text) {
   return require(read_wire(trimmed(text)), text,
-                 "a wire like 0F3:dispatch.2, 0B3:combine_backward.2, 0SEND_F3 or 0REDUCE_GRAD");
+                 "a wire like 0F3:dispatch.2, 0B3:combine_backward.2, 0SEND_F3 or 0REDUCE_GRAD.2");
 }
 
 Step parse_step(std::string_view text) {

@@ -47,6 +47,7 @@ std::optional<Wire> other_end(const Wire& wire) {
     case WireKind::CombineBackward:
     case WireKind::DispatchBackward:
     case WireKind::ReduceGrad:
+    case WireKind::GatherGrad:
       return std::nullopt;
   }
   return std::nullopt;

@@ -26,7 +26,7 @@ Wire sending_end(Wire wire) {
 
 std::vector<Rank> participants(const Mesh& mesh, Rank rank, WireKind kind) {
   if (is_all_to_all(kind) || kind == WireKind::Counts) return ep_group(mesh, rank);
-  if (kind == WireKind::ReduceGrad) return dp_group(mesh, rank);
+  if (is_gradient_wire(kind)) return dp_group(mesh, rank);
   // Both ends of a hand-over lie in one replica: the ranks of all stages with the same dp and tp.
   const Coordinates at = coordinates_of(mesh, rank);
   std::vector<Rank> replica;

@@ -22,7 +22,7 @@ void add_exposed(RankMetrics& metrics, WireKind kind, bool steady, double expose
     if (steady) metrics.all_to_all_exposed_steady += exposed;
   } else if (kind == WireKind::Counts) {
     metrics.counts_exposed += exposed;
-  } else if (kind == WireKind::ReduceGrad) {
+  } else if (is_gradient_wire(kind)) {
     metrics.reduce_exposed += exposed;
   } else {
     metrics.p2p_exposed += exposed;

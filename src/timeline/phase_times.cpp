@@ -77,7 +77,7 @@ class Clock {
 TimePart exposed_as(WireKind kind) {
   if (is_all_to_all(kind)) return TimePart::AllToAllExposed;
   if (kind == WireKind::Counts) return TimePart::CountsExposed;
-  if (kind == WireKind::ReduceGrad) return TimePart::ReduceExposed;
+  if (is_gradient_wire(kind)) return TimePart::ReduceExposed;
   return TimePart::P2pExposed;
 }
 

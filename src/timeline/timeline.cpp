@@ -24,6 +24,7 @@ Lane lane_of(WireKind kind) {
     case WireKind::RecvBackward:
       return Lane::P2pBackward;
     case WireKind::ReduceGrad:
+    case WireKind::GatherGrad:
       return Lane::ReduceGrad;
   }
   throw InternalError("wire kind without a lane");

@@ -57,6 +57,7 @@ char mark_of(WireKind wire) {
       return 'r';
     case WireKind::Counts:
     case WireKind::ReduceGrad:
+    case WireKind::GatherGrad:
       return 'c';
   }
   throw InternalError("wire kind without a mark");

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "comm/ordered_sum.h"
 #include "train/gather.h"
 #include "train/wire_values.h"
 
@@ -49,7 +48,7 @@ Engine::Engine(const Config& config, const RunPlan& plan, Communicator& communic
               .groups = &groups_,
               .stages = &stages_,
               .hand_over = &hand_over_,
-              .reduce_gradients = [this](Stage stage) { return reduce_gradients(stage); },
+              .sum_gradients = [this](const Wire& wire) { return sum_gradients(wire); },
               .new_hidden =
                   [this, rows, hidden = config.model.hidden_size] {
                     return at::empty({rows, hidden},
@@ -102,14 +101,26 @@ std::vector<at::Tensor> Engine::logits(const std::vector<MicroBatchData>& micro_
   return logits;
 }
 
-WorkPtr Engine::reduce_gradients(Stage stage) {
+WorkPtr Engine::sum_gradients(const Wire& wire) {
+  const std::pair bucket(wire.stage, wire.layer);
+  if (wire.kind == WireKind::ReduceGrad) {
+    const auto [sum, is_new] = sums_.try_emplace(bucket, tensors_of(wire.stage, wire.layer));
+    weft_assert(is_new, "a bucket is reduced once a step");
+    return sum->second.reduce();
+  }
+  auto sum = sums_.extract(bucket);
+  weft_assert(!sum.empty(), "a bucket is gathered after it is reduced");
+  return sum.mapped().gather();
+}
+
+std::vector<SumBucket> Engine::tensors_of(Stage stage, int layer) {
   std::vector<at::Tensor> dense;
   std::vector<at::Tensor> experts;
   for (Parameter& parameter : store_.parameters) {
-    if (parameter.stage != stage) continue;
+    if (parameter.stage != stage || parameter.layer != layer) continue;
     (parameter.expert ? experts : dense).push_back(parameter.grad);
   }
-  return sum_in_rank_order({{groups_.dp, dense}, {groups_.edp, experts}});
+  return {{groups_.dp, std::move(dense)}, {groups_.edp, std::move(experts)}};
 }
 
 void Engine::sum_tied_gradients() {
@@ -124,7 +135,7 @@ void Engine::sum_tied_gradients() {
     embedding->grad.add_(head->grad);
     head->grad.copy_(embedding->grad);
   } else if (groups_.tie != nullptr && plan_.tied_embeddings) {
-    sum_in_rank_order({{groups_.tie, {(embedding != nullptr ? embedding : head)->grad}}})->wait();
+    sum_in_rank_order({{groups_.tie, {(embedding != nullptr ? embedding : head)->grad}}});
   }
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "comm/groups.h"
+#include "comm/ordered_sum.h"
 #include "overlap/stage_runner.h"
 #include "plan/run_plan.h"
 #include "runtime/executor.h"
@@ -56,7 +57,8 @@ class Engine {
  private:
   Recording run(const StepPlan& steps, const std::vector<MicroBatchData>& micro_batches,
                 std::int64_t valid_labels, bool grad);
-  WorkPtr reduce_gradients(Stage stage);
+  WorkPtr sum_gradients(const Wire& wire);
+  std::vector<SumBucket> tensors_of(Stage stage, int layer);
   void sum_tied_gradients();
   StepLosses gather_losses(std::int64_t valid_labels);
 
@@ -68,6 +70,7 @@ class Engine {
   std::map<Stage, std::unique_ptr<StageRunner>> stages_;
   RankContext context_;
   MemoryCounter memory_;
+  std::map<std::pair<Stage, int>, OrderedSum> sums_;  // under way, by bucket
   int micro_batch_size_ = 1;
 };
 

@@ -70,6 +70,31 @@ class ScheduleFile : public testing::Test {
   const std::string folder_ = testing::TempDir() + "weft_csv_" + std::to_string(getpid());
 };
 
+TEST_F(ScheduleFile, SimulateSaysWhatOutsideSteadyChanges) {
+  write("costs.toml", "[wires]\ndispatch = 0.5\n");
+  const std::string words =
+      "simulate --schedules-method dualpipev --pipeline-model-parallel-size 2 --num-microbatches 4 "
+      "--num-layers 4 --num-experts 4 --moe-fb-overlap --format json --costs costs.toml";
+  const auto without = nlohmann::json::parse(run(words).out);
+  const auto with = nlohmann::json::parse(run(words + " --overlap-outside-steady").out);
+  EXPECT_EQ(with["makespan_without_overlap_outside_steady"], without["makespan"]);
+  EXPECT_FALSE(without.contains("makespan_without_overlap_outside_steady"));
+}
+
+TEST(Weft, MtpIsScheduledButNotLoweredToSteps) {
+  EXPECT_EQ(run_weft(small("schedule --mtp-num-layers 1 --num-layers 4")).exit_code, 0);
+  EXPECT_EQ(run_weft(small("simulate --mtp-num-layers 1 --num-layers 4")).exit_code, 0);
+  const WeftRun steps = run_weft(small("schedule --mtp-num-layers 1 --num-layers 4 --level steps"));
+  EXPECT_EQ(steps.exit_code, 2);
+  EXPECT_THAT(steps.err, HasSubstr("multi-token prediction"));
+}
+
+TEST(Weft, LayoutSaysWhatDoesNotDivide) {
+  const WeftRun run = run_weft("layout --pipeline-model-parallel-size 4 --num-layers 10");
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_THAT(run.err, HasSubstr("10 decoder layers do not divide by 4 stages"));
+}
+
 TEST_F(ScheduleFile, IsTheScheduleThatWasPrinted) {
   for (const std::string name :
        {"gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "dualpipev"}) {

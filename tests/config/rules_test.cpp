@@ -10,6 +10,7 @@
 namespace weft {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
@@ -182,14 +183,20 @@ TEST(Rules, VirtualPipelineFlags) {
   const std::string layers = "--num-layers-per-virtual-pipeline-stage";
   EXPECT_THAT(broken_schedule(2, {stages, "2", layers, "2", "--num-layers", "8"}),
               ElementsAre("virtual-flags-exclusive"));
-  EXPECT_THAT(broken_schedule(2, {layers, "2"}), ElementsAre("virtual-layers-divide"));
-  EXPECT_THAT(broken_schedule(2, {layers, "2", "--num-layers", "10"}),
-              ElementsAre("virtual-layers-divide"));
+  EXPECT_THAT(broken_schedule(2, {layers, "2"}), ElementsAre("virtual-layers-need-layers"));
+  EXPECT_THAT(broken_schedule(2, {layers, "2", "--num-layers", "10"}), IsEmpty());
   EXPECT_THAT(broken_schedule(2, {layers, "2", "--num-layers", "8"}), IsEmpty());
   EXPECT_THAT(broken_schedule(2, {stages, "2", "--pipeline-model-parallel-layout", "Et|t|t|L"},
                               {.layout_stages = 4}),
               ElementsAre("layout-excludes-virtual-flags"));
   EXPECT_THAT(broken_schedule(2, {}, {.layout_stages = 3}), ElementsAre("layout-stages"));
+}
+
+TEST(Rules, OutsideSteadyNeedsTheOverlap) {
+  EXPECT_THAT(broken_schedule(1, {"--overlap-outside-steady"}),
+              ElementsAre("outside-steady-needs-overlap"));
+  EXPECT_THAT(broken_schedule(1, {"--overlap-outside-steady", "--moe-fb-overlap"}), IsEmpty());
+  EXPECT_THAT(broken_schedule(1, {"--overlap-grad-reduce", "--moe-fb-overlap"}), IsEmpty());
 }
 
 TEST(Rules, SizesOfTheModel) {
@@ -259,7 +266,8 @@ TEST(Rules, OtherVerbs) {
   EXPECT_THAT(
       broken(Verb::Simulate, {"--num-microbatches", "1", "--costs", "x", "--cost-p2p", "1"}),
       ElementsAre("one-cost-model"));
-  EXPECT_THAT(broken_schedule(1, {"--mtp-num-layers", "1"}), ElementsAre("mtp-not-built-yet"));
+  EXPECT_THAT(broken(Verb::Train, {"--mtp-num-layers", "1"}), Contains("mtp-not-built-yet"));
+  EXPECT_THAT(broken_schedule(1, {"--mtp-num-layers", "1"}), IsEmpty());
   EXPECT_THAT(broken(Verb::Layout, {"--mtp-num-layers", "1"}), IsEmpty());
 }
 

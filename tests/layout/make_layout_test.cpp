@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <random>
 
 #include "base/error.h"
 #include "layout/layout_string.h"
@@ -121,6 +122,107 @@ TEST(MakeLayout, VirtualStages) {
   // Ten layers do not fill six stages of two; the stages take what there is.
   config.model.num_layers = 10;
   EXPECT_EQ(print_layout_string(layout_of(config, Placement::Looped).stages), "Et|tt|tt|tt|tt|tL");
+}
+
+std::vector<int> counts_of(const Layout& layout) {
+  std::vector<int> counts;
+  for (const StageLayers& stage : layout.stages) {
+    counts.push_back(static_cast<int>(stage.decoder_layers.size()));
+  }
+  return counts;
+}
+
+// As Megatron counts: the first rank holds 2 layers, the last 4, the ranks between share 10.
+TEST(MakeLayout, SizesOfTheEnds) {
+  Config config = config_of(4, 16);
+  config.schedule.decoder_first_pipeline_num_layers = 2;
+  config.schedule.decoder_last_pipeline_num_layers = 4;
+  EXPECT_THAT(counts_of(layout_of(config, Placement::Looped)), ElementsAre(2, 5, 5, 4));
+  config.schedule.num_virtual_stages_per_pipeline_rank = 2;
+  EXPECT_THAT(counts_of(layout_of(config, Placement::Looped)),
+              ElementsAre(1, 2, 3, 2, 1, 3, 2, 2));
+  config.schedule.num_virtual_stages_per_pipeline_rank.reset();
+  EXPECT_THAT(counts_of(layout_of(config, Placement::V)), ElementsAre(2, 1, 2, 2, 2, 2, 1, 4));
+  config.schedule.decoder_last_pipeline_num_layers.reset();
+  config.schedule.decoder_first_pipeline_num_layers = 0;
+  EXPECT_THAT(counts_of(layout_of(config, Placement::Looped)), ElementsAre(0, 5, 6, 5));
+}
+
+TEST(MakeLayout, SizesOfTheEndsThatDoNotFit) {
+  const auto rules = [](int ranks, std::optional<int> layers, int first, int last) {
+    Config config = config_of(ranks, layers);
+    config.schedule.decoder_first_pipeline_num_layers = first;
+    config.schedule.decoder_last_pipeline_num_layers = last;
+    return rules_of(config, Placement::Looped);
+  };
+  EXPECT_THAT(rules(2, 8, 3, 5), ElementsAre());
+  EXPECT_THAT(rules(2, 8, 3, 4), ElementsAre("end-stage-sizes"));
+  EXPECT_THAT(rules(4, 8, 5, 4), ElementsAre("end-stage-sizes"));
+  EXPECT_THAT(rules(1, 8, 4, 4), ElementsAre("end-stage-sizes"));
+  EXPECT_THAT(rules(4, {}, 1, 1), ElementsAre("end-stage-sizes"));
+}
+
+TEST(MakeLayout, SaysWhatDoesNotDivide) {
+  const Config config = config_of(4, 10);
+  EXPECT_EQ(uneven_note(config, layout_of(config, Placement::Looped)),
+            "10 decoder layers do not divide by 4 stages and are spread: Ett|ttt|ttt|ttL");
+  const Config even = config_of(4, 8);
+  EXPECT_EQ(uneven_note(even, layout_of(even, Placement::Looped)), std::nullopt);
+}
+
+// Whatever the numbers: the decoder layers of all stages, one behind the other, are 0, 1, 2, ...
+TEST(MakeLayout, EveryLayerIsHeldExactlyOnce) {
+  for (unsigned seed = 0; seed < 2000; ++seed) {
+    std::mt19937 random(seed);
+    const auto draw = [&](int low, int high) {
+      return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1));
+    };
+    const int ranks = draw(1, 8);
+    const int layers = draw(1, 40);
+    const int mtp = draw(0, 2);
+    Config config = config_of(ranks, layers, mtp);
+    const Placement placement = random() % 3 == 0 ? Placement::V : Placement::Looped;
+    if (placement == Placement::Looped && random() % 2 == 0) {
+      config.schedule.num_virtual_stages_per_pipeline_rank = draw(1, 4);
+    } else if (placement == Placement::Looped && random() % 2 == 0) {
+      config.schedule.num_layers_per_virtual_pipeline_stage = draw(1, 5);
+    }
+    const bool ends = ranks > 2 && !config.schedule.num_layers_per_virtual_pipeline_stage;
+    if (ends && random() % 2 == 0) {
+      config.schedule.decoder_first_pipeline_num_layers = draw(0, layers / 2);
+    }
+    if (ends && random() % 2 == 0) {
+      config.schedule.decoder_last_pipeline_num_layers = draw(0, layers / 2);
+    }
+    config.model.noop_layers = std::to_string(draw(0, layers - 1));
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Layout layout = layout_of(config, placement);
+    std::vector<int> decoder, mtp_layers;
+    int embeddings = 0, losses = 0;
+    for (const StageLayers& stage : layout.stages) {
+      decoder.insert(decoder.end(), stage.decoder_layers.begin(), stage.decoder_layers.end());
+      mtp_layers.insert(mtp_layers.end(), stage.mtp_layers.begin(), stage.mtp_layers.end());
+      embeddings += stage.embedding;
+      losses += stage.loss;
+    }
+    std::vector<int> expected(layers), expected_mtp(mtp);
+    std::iota(expected.begin(), expected.end(), 0);
+    std::iota(expected_mtp.begin(), expected_mtp.end(), 0);
+    ASSERT_EQ(decoder, expected);
+    ASSERT_EQ(mtp_layers, expected_mtp);
+    ASSERT_EQ(embeddings, 1);
+    ASSERT_EQ(losses, 1);
+    ASSERT_TRUE(layout.stages.front().embedding && layout.stages.back().loss);
+    ASSERT_EQ(parse_layout_string(print_layout_string(layout.stages)), layout.stages);
+    if (const auto first = config.schedule.decoder_first_pipeline_num_layers) {
+      int held = 0;
+      for (int s = 0; s < layout.map.num_stages(); ++s) {
+        const bool counts = placement == Placement::V ? s == 0 : s % ranks == 0;
+        if (counts) held += static_cast<int>(layout.stages[s].decoder_layers.size());
+      }
+      ASSERT_EQ(held, *first);
+    }
+  }
 }
 
 TEST(MakeLayout, ADenseLayerFirstSharedExpertsAndNoop) {

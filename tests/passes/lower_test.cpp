@@ -35,6 +35,16 @@ TEST(LowerTransfers, PostsReceivesOneCellAhead) {
             "1RECV_F0,1F0,1RECV_F1,1B0,1SEND_B0,1F1,1B1,1SEND_B1,1REDUCE_GRAD\n");
 }
 
+// Behind the last W of each stage and what that cell sends.
+TEST(LowerTransfers, OverlappedReductionsFollowTheLastWgrad) {
+  const Schedule schedule = parse_csv("0F0,2F0,2B0,0B0\n1F0,3F0,3B0,1B0\n", "test");
+  EXPECT_EQ(print_csv(lower_transfers(schedule, true, true)),
+            "2RECV_F0,0F0,0SEND_F0,2RECV_B0,2F0,2SEND_F0,0RECV_B0,2B0,2SEND_B0,2REDUCE_GRAD,"
+            "0B0,0REDUCE_GRAD\n"
+            "1RECV_F0,3RECV_F0,1F0,1SEND_F0,3F0,1RECV_B0,3B0,3SEND_B0,3REDUCE_GRAD,"
+            "1B0,1SEND_B0,1REDUCE_GRAD\n");
+}
+
 // The hand-over at the fold of the V is local.
 TEST(LowerTransfers, SendsNothingWithinARank) {
   Schedule schedule = parse_csv("0F0,3F0,3B0,0B0\n1F0,2F0,2B0,1B0\n", "test");
@@ -99,12 +109,49 @@ TEST(LowerSteps, EagerWaitsForEveryWireAtOnce) {
             "release(0B0:dispatch_backward.0) 0W0:experts.0 "
             "0I0:shared_expert.0 0W0:shared_expert.0 0I0:attention.0 0W0:attention.0 "
             "0W0:embedding wait(0SEND_F0) release(0SEND_F0) "
-            "start(0REDUCE_GRAD) wait(0REDUCE_GRAD)");
+            "start(0REDUCE_GRAD.0) start(0REDUCE_GRAD) wait(0REDUCE_GRAD.0) start(0GATHER_GRAD.0) "
+            "wait(0REDUCE_GRAD) start(0GATHER_GRAD) wait(0GATHER_GRAD.0) wait(0GATHER_GRAD)");
   EXPECT_EQ(text_of(plan.ranks[1].steps),
             "start(1RECV_F0) wait(1RECV_F0) 1F0:attention.1 1F0:mlp.1 1F0:head "
             "1I0:head 1W0:head 1I0:mlp.1 1W0:mlp.1 1I0:attention.1 start(1SEND_B0) "
             "1W0:attention.1 wait(1SEND_B0) release(1SEND_B0) "
-            "start(1REDUCE_GRAD) wait(1REDUCE_GRAD)");
+            "start(1REDUCE_GRAD) start(1REDUCE_GRAD.1) wait(1REDUCE_GRAD) start(1GATHER_GRAD) "
+            "wait(1REDUCE_GRAD.1) start(1GATHER_GRAD.1) wait(1GATHER_GRAD) wait(1GATHER_GRAD.1)");
+}
+
+// A wire of 3 counts as done 6 behind its start: layer 1 starts behind its last W, is in behind the
+// two segments of 4 that follow, and gathered 14 behind its start; what is left waits at the end.
+TEST(LowerSteps, ReductionsRunUnderWhatFollows) {
+  const Schedule schedule = parse_csv("0F0,0B0\n", "test");
+  const Layout layout = layout_of({1, 1, Placement::Looped}, {"EddL"});
+  Costs costs = round_costs();
+  costs.wires[WireKind::ReduceGrad] = 3;
+  const StepPlan plan =
+      lower(schedule, layout, costs, {.reduce_gradients = true, .overlap_grad_reduce = true});
+  EXPECT_EQ(text_of(plan.ranks[0].steps),
+            "0F0:embedding 0F0:attention.0 0F0:mlp.0 0F0:attention.1 0F0:mlp.1 0F0:head "
+            "0I0:head 0W0:head 0I0:mlp.1 0W0:mlp.1 0I0:attention.1 0W0:attention.1 "
+            "start(0REDUCE_GRAD.1) 0I0:mlp.0 0W0:mlp.0 "
+            "wait(0REDUCE_GRAD.1) start(0GATHER_GRAD.1) 0I0:attention.0 0W0:attention.0 "
+            "start(0REDUCE_GRAD.0) wait(0GATHER_GRAD.1) 0W0:embedding start(0REDUCE_GRAD) "
+            "wait(0REDUCE_GRAD.0) start(0GATHER_GRAD.0) wait(0REDUCE_GRAD) start(0GATHER_GRAD) "
+            "wait(0GATHER_GRAD.0) wait(0GATHER_GRAD)");
+}
+
+// A REDUCE_GRAD cell that came with the plan stays where it is.
+TEST(LowerSteps, ReductionsStartNoEarlierThanTheirCell) {
+  const Schedule schedule = parse_csv("0F0,0F1,0B0,0B1,0REDUCE_GRAD\n", "test");
+  const Layout layout = layout_of({1, 1, Placement::Looped}, {"EL"});
+  const StepPlan plan = lower(schedule, layout, round_costs(),
+                              {.reduce_gradients = true, .overlap_grad_reduce = true});
+  EXPECT_EQ(steps_of_cell(plan, 0, "0B1"), "0I1:head 0W1:head 0W1:embedding start(0REDUCE_GRAD)");
+}
+
+TEST(Lower, RefusesMtpLayers) {
+  Layout layout = layout_of(kTwo, {"E", "L"});
+  layout.stages[1].mtp_layers = {0};
+  EXPECT_THROW(lower(parse_csv("0F0,0B0\n1F0,1B0\n", "test"), layout, round_costs(), {}),
+               UserError);
 }
 
 // The pair of spec.md section 2, with everything that the runtime does for it.

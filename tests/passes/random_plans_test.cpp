@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <random>
+#include <tuple>
 
 #include "base/error.h"
 #include "passes/lower_steps.h"
@@ -54,6 +56,20 @@ std::string text_of(const std::vector<Finding>& findings) {
   return text;
 }
 
+// Built-in schedules add up a weight's gradients in rising order of micro-batches.
+std::string wgrads_out_of_order(const RankSteps& rank) {
+  std::map<std::tuple<Stage, SegmentKind, int>, int> last;
+  for (const Step& step : rank.steps) {
+    const RunWgrad* run = std::get_if<RunWgrad>(&step);
+    if (run == nullptr) continue;
+    const Segment& s = run->segment;
+    const auto [it, is_new] = last.try_emplace({s.stage, s.kind, s.layer}, s.micro_batch.value);
+    if (!is_new && s.micro_batch.value < it->second) return print(step);
+    it->second = s.micro_batch.value;
+  }
+  return "";
+}
+
 TEST(RandomPlans, AreAcceptedAtEveryLevel) {
   for (unsigned seed = 0; seed < 300; ++seed) {
     std::mt19937 random(seed);
@@ -63,9 +79,13 @@ TEST(RandomPlans, AreAcceptedAtEveryLevel) {
     const Schedule transfers = lower_transfers(built.schedule, random() % 2 == 0);
     ASSERT_EQ(text_of(verify_transfers(transfers)), "");
     const Layout layout = testing::random_layout(built.schedule.map, random);
-    const StepPlan plan =
-        lower_steps(transfers, layout, testing::round_costs(), {built.request.overlap});
+    Costs costs = testing::round_costs();
+    costs.wires[WireKind::ReduceGrad] = static_cast<double>(random() % 8);
+    const bool outside_steady = built.request.overlap && random() % 2 == 0;
+    const StepPlan plan = lower_steps(transfers, layout, costs,
+                                      {built.request.overlap, outside_steady, random() % 2 == 0});
     ASSERT_EQ(text_of(verify_steps(plan)), "");
+    for (const RankSteps& rank : plan.ranks) ASSERT_EQ(wgrads_out_of_order(rank), "");
     for (const RankSteps& rank : plan.ranks) {
       ASSERT_EQ(text_of(verify_collectives({rank, rank, rank})), "");
     }

@@ -67,6 +67,8 @@ TEST(Text, Steps) {
       {Release{{WireKind::SendBackward, Stage(1), -1, m}}, "release(1SEND_B3)"},
       {StartWire{{WireKind::RecvBackward, stage, -1, m}}, "start(0RECV_B3)"},
       {StartWire{{WireKind::ReduceGrad, stage, -1, MicroBatch(0)}}, "start(0REDUCE_GRAD)"},
+      {WaitWire{{WireKind::ReduceGrad, stage, 12, MicroBatch(0)}}, "wait(0REDUCE_GRAD.12)"},
+      {StartWire{{WireKind::GatherGrad, stage, 2, MicroBatch(0)}}, "start(0GATHER_GRAD.2)"},
   };
   for (const auto& [step, text] : cases) {
     EXPECT_EQ(print(step), text);

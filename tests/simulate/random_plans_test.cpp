@@ -352,7 +352,7 @@ TEST(RandomPlans, StepsLevelAgreesWithTheNaiveRules) {
                                                        1};
     }
     costs.segments[{SegmentKind::Experts, true}] = {3, static_cast<double>(draw(random, 0, 4)), 2};
-    for (int kind = 0; kind <= static_cast<int>(WireKind::ReduceGrad); ++kind) {
+    for (int kind = 0; kind <= static_cast<int>(WireKind::GatherGrad); ++kind) {
       costs.wires[static_cast<WireKind>(kind)] = draw(random, 0, 6);
     }
 
