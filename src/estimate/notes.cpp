@@ -30,13 +30,6 @@ void add_left_out(Notes& notes, const RunReport& report) {
   }
 }
 
-bool has_pairs(const Schedule& schedule) {
-  return std::ranges::any_of(schedule.ranks, [](const std::vector<Cell>& cells) {
-    return std::ranges::any_of(
-        cells, [](const Cell& cell) { return std::holds_alternative<ActionPair>(cell); });
-  });
-}
-
 void add_exposed(Notes& notes, const Config& config, const RunPlan& plan) {
   const bool moe =
       std::ranges::find(plan.layout.layer_kinds, LayerKind::Moe) != plan.layout.layer_kinds.end();
