@@ -1,4 +1,5 @@
-// How long (processor time, on one core) does `auto` search, and how far from the bound and ahead of the built-ins does it get?
+// How long, in processor time on one core, does `auto` search, and how far from the bound and ahead
+// of the built-ins does it get?
 #include <fmt/format.h>
 
 #include <cstdlib>

@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-// What the duration of an action depends on: its kind, and what its stage holds, receives and sends.
+// What the duration of an action depends on: its kind, what its stage holds, receives and sends.
 using Shape = std::vector<int>;
 
 void add_shape(const Layout& layout, const Action& action, Shape& shape) {

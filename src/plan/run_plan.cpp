@@ -35,6 +35,8 @@ Schedule search_on(const Config& config, const Costs& costs) {
                       .lowering = lower_options(config)};
   if (!costs.wires.empty()) {
     request.layout = make_layout(config, make_stage_map(config, Placement::V));
+    // As in make_step_plan: they have no segments yet.
+    for (StageLayers& stage : request.layout->stages) stage.mtp_layers.clear();
   }
   FoundSchedule found = search_schedule(request);
   log_info(found.summary);

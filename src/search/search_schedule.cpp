@@ -30,6 +30,7 @@ Judged judge(const AutoRequest& request, const Schedule& schedule, bool overlap)
   if (request.layout) {
     LowerOptions options = request.lowering;
     options.moe_fb_overlap = overlap;
+    options.overlap_outside_steady = options.overlap_outside_steady && overlap;
     const StepPlan plan =
         lower(schedule, layout_on(schedule.map, *request.layout), costs, options);
     timeline = simulate(plan, costs);

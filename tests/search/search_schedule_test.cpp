@@ -150,7 +150,7 @@ RandomCase random_case(unsigned seed) {
 }
 
 TEST(SearchSchedule, RandomCostsAndLimits) {
-  for (unsigned seed = 0; seed < 40; ++seed) {
+  for (unsigned seed = 0; seed < 25; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const RandomCase random = random_case(seed);
     const AutoRequest& request = random.request;
