@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 JOBS ?= $(shell nproc)
 
-.PHONY: help setup configure build test demo sanitize bench format lint clean
+.PHONY: help setup configure build test demo sanitize fuzz bench format lint clean
 
 help: ## Shows this list
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' Makefile | while IFS='|' read -r target what; do \
@@ -35,6 +35,11 @@ sanitize: setup ## Builds and runs the fast tests under the address and thread s
 	  cmake --preset $$preset && cmake --build --preset $$preset -j $(JOBS) && \
 	  ctest --preset $$preset -j $(JOBS); done
 
+fuzz: ## Fuzzes every reader of text and files for a while; needs Clang
+	@tools/setup --plan-only
+	@cmake --preset fuzz && cmake --build --preset fuzz -j $(JOBS) --target fuzzers
+	@ctest --preset fuzz
+
 bench: setup_groups = --with bench
 bench: configure ## Builds and runs the benchmarks
 	@cmake --preset release -DWEFT_BENCH=ON
@@ -56,4 +61,4 @@ lint: ## Checks the rules of tools/lint, the format, and the plan half with clan
 	  .venv-tools/bin/clang-tidy -p build-plan-only --quiet
 
 clean: ## Removes what was built; keeps .venv
-	@rm -rf build build-dev build-asan build-tsan build-plan-only
+	@rm -rf build build-dev build-asan build-tsan build-fuzz build-plan-only

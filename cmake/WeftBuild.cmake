@@ -30,8 +30,12 @@ elseif(WEFT_SANITIZE STREQUAL thread)
   set(sanitizers -fsanitize=thread)
   set(WEFT_SANITIZE_ENVIRONMENT
     TSAN_OPTIONS=suppressions=${suppressions}/tsan.supp:halt_on_error=1:second_deadlock_stack=1)
+elseif(WEFT_SANITIZE STREQUAL fuzzer)
+  # libFuzzer's own main comes with the fuzzers alone (tests/fuzz).
+  set(sanitizers -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all)
 elseif(WEFT_SANITIZE)
-  message(FATAL_ERROR "WEFT_SANITIZE=${WEFT_SANITIZE}: allowed are 'address' and 'thread'")
+  message(FATAL_ERROR
+    "WEFT_SANITIZE=${WEFT_SANITIZE}: allowed are 'address', 'thread' and 'fuzzer'")
 endif()
 if(WEFT_SANITIZE)
   # Enough for stack traces; full debug information of ATen doubles the time to compile.

@@ -35,10 +35,10 @@ class UserError : public std::runtime_error {
   std::vector<Violation> violations_;
 };
 
-// One thing a verifier found: what is wrong and the places (rank, index) where it shows.
+// One thing a verifier found.
 struct Finding {
-  std::string verifier;  // name of the verifier, e.g. "verify_order"
-  std::string message;   // with the cells or steps in it
+  std::string verifier;  // name of the verifier, e.g. "verify_data_flow"
+  std::string message;   // what is wrong, in a line; below it the places where it shows, as a grid
 
   bool operator==(const Finding&) const = default;
 };

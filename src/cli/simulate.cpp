@@ -10,6 +10,7 @@
 #include "cli/verbs.h"
 #include "costs/costs.h"
 #include "layout/make_layout.h"
+#include "passes/live.h"
 #include "passes/pass_list.h"
 #include "passes/verify.h"
 #include "plan/run_plan.h"

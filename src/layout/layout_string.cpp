@@ -17,6 +17,9 @@ struct PlacedChar {
   std::size_t place = 0;
 };
 
+// What moves the cursor would part the caret from its place.
+char visible(char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f' ? '?' : c; }
+
 class Reader {
  public:
   explicit Reader(const std::string& text) : text_(text) {
@@ -39,8 +42,10 @@ class Reader {
   }
 
   [[noreturn]] void refuse(std::size_t place, const std::string& message) const {
+    std::string shown = text_;
+    std::transform(shown.begin(), shown.end(), shown.begin(), visible);
     throw UserError({"layout-string", "--pipeline-model-parallel-layout",
-                     message + "\n    " + text_ + "\n    " + std::string(place, ' ') + "^"});
+                     message + "\n    " + shown + "\n    " + std::string(place, ' ') + "^"});
   }
 
  private:
@@ -78,7 +83,7 @@ class Reader {
   static std::string unexpected(char c) {
     if (c == ')') return "`)` without a `(`";
     if (c == '*') return "`*` repeats one character or one group, once";
-    return std::string("unknown character `") + c +
+    return std::string("unknown character `") + visible(c) +
            "`; expected E (embedding), t (decoder layer), m (MTP layer), L (loss), |, ( or a comma";
   }
 

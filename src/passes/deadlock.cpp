@@ -60,7 +60,7 @@ Links collect_links(const WaitGraph& graph, const std::vector<int>& reached) {
 
 // Shortest cycle through link `first` of `list`: an empty one if it is not shorter than `bound`.
 // Breadth first; what is visited of a list is a prefix of its links, so a search is linear.
-std::vector<Place> cycle_through(const Links& links, int list, int first, std::size_t bound) {
+std::vector<CycleLink> cycle_through(const Links& links, int list, int first, std::size_t bound) {
   struct Visit {
     int list, link, parent;
     std::size_t depth;
@@ -72,9 +72,10 @@ std::vector<Place> cycle_through(const Links& links, int list, int first, std::s
     if (visit.depth >= bound) return {};
     const Place need = links[visit.list][visit.link].need;
     if (need.list == list && need.index >= links[list][first].index) {
-      std::vector<Place> cycle;
+      std::vector<CycleLink> cycle;
       for (int v = static_cast<int>(i); v >= 0; v = visits[v].parent) {
-        cycle.push_back({visits[v].list, links[visits[v].list][visits[v].link].index});
+        const Link& link = links[visits[v].list][visits[v].link];
+        cycle.push_back({{visits[v].list, link.index}, link.need});
       }
       return {cycle.rbegin(), cycle.rend()};
     }
@@ -93,18 +94,18 @@ constexpr std::size_t kMaxSources = 4000;
 
 }  // namespace
 
-std::vector<Place> find_deadlock(const WaitGraph& graph) {
+std::vector<CycleLink> find_deadlock(const WaitGraph& graph) {
   const std::vector<int> reached = run_lists(graph);
   const Links links = collect_links(graph, reached);
   std::size_t total = 0;
   for (const auto& row : links) total += row.size();
-  std::vector<Place> best;
+  std::vector<CycleLink> best;
   std::size_t bound = total + 1;
   for (std::size_t list = 0; list < links.size(); ++list) {
     const std::size_t sources =
         total <= kMaxSources ? links[list].size() : std::min<std::size_t>(1, links[list].size());
     for (std::size_t first = 0; first < sources; ++first) {
-      std::vector<Place> cycle =
+      std::vector<CycleLink> cycle =
           cycle_through(links, static_cast<int>(list), static_cast<int>(first), bound);
       if (cycle.empty()) continue;
       bound = cycle.size();
@@ -113,25 +114,6 @@ std::vector<Place> find_deadlock(const WaitGraph& graph) {
   }
   weft_assert(total == 0 || !best.empty(), "lists that cannot end wait in a cycle");
   return best;
-}
-
-std::string print_deadlock(const WaitGraph& graph, const std::vector<Place>& cycle,
-                           const std::function<std::string(Place)>& name) {
-  std::string text;
-  for (std::size_t i = 0; i < cycle.size(); ++i) {
-    const Place here = cycle[i];
-    const Place next = cycle[(i + 1) % cycle.size()];
-    // Of several needs the one that leads on: at or behind the next place of the cycle.
-    const auto& needs = graph.needs[here.list][here.index];
-    const auto need = std::find_if(needs.begin(), needs.end(), [&](const Place& p) {
-      return p.list == next.list && p.index >= next.index;
-    });
-    weft_assert(need != needs.end(), "each place of a cycle needs the next");
-    text += i == 0 ? "" : "; ";
-    text += name(here) + " needs " + name(*need);
-    if (*need != next) text += ", which comes after " + name(next);
-  }
-  return text;
 }
 
 }  // namespace weft

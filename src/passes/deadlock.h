@@ -1,9 +1,7 @@
-// Runs lists against each other in thought and shows a shortest cycle where they cannot end.
+// Runs lists against each other in thought and finds a shortest cycle where they cannot end.
 #pragma once
 
-#include <cstddef>
-#include <functional>
-#include <string>
+#include <compare>
 #include <vector>
 
 namespace weft {
@@ -22,13 +20,14 @@ struct WaitGraph {
   std::vector<std::vector<std::vector<Place>>> needs;
 };
 
-// Empty if all lists run to their end; else a cycle of the fewest places in which each place needs
-// the next one, or an entry behind the next one in its list; the last closes on the first. Linear
-// in the number of entries where there is no cycle.
-std::vector<Place> find_deadlock(const WaitGraph& graph);
+// Of a cycle: `place` needs `need`, which is the next link's place or comes after it in its list.
+struct CycleLink {
+  Place place;
+  Place need;
+};
 
-// "NAME needs NAME, which comes after NAME; ..." of such a cycle, by `name` of its places.
-std::string print_deadlock(const WaitGraph& graph, const std::vector<Place>& cycle,
-                           const std::function<std::string(Place)>& name);
+// Empty if all lists run to their end; else a cycle of the fewest links, of which the last closes
+// on the first. Linear in the number of entries where there is no cycle.
+std::vector<CycleLink> find_deadlock(const WaitGraph& graph);
 
 }  // namespace weft

@@ -5,14 +5,15 @@
 #include <string>
 
 #include "passes/deadlock.h"
+#include "passes/plan_text.h"
 #include "passes/verify.h"
 #include "schedule/text.h"
 
 namespace weft {
 namespace {
 
-// The two queues of an expert parallel group: counts have one of their own.
-enum class Queue { None, Counts, Tokens };
+// One queue per communicator: counts, tokens and gradients have one each.
+enum class Queue { None, Counts, Tokens, Gradients };
 
 Queue queue_of(WireKind kind) {
   switch (kind) {
@@ -23,15 +24,30 @@ Queue queue_of(WireKind kind) {
     case WireKind::CombineBackward:
     case WireKind::DispatchBackward:
       return Queue::Tokens;
+    case WireKind::ReduceGrad:
+    case WireKind::GatherGrad:
+      return Queue::Gradients;
     case WireKind::SendForward:
     case WireKind::RecvForward:
     case WireKind::SendBackward:
     case WireKind::RecvBackward:
-    case WireKind::ReduceGrad:
-    case WireKind::GatherGrad:
       return Queue::None;
   }
   throw InternalError("wire kind without a queue");
+}
+
+const char* name_of(Queue queue) {
+  switch (queue) {
+    case Queue::None:
+      break;
+    case Queue::Counts:
+      return "counts";
+    case Queue::Tokens:
+      return "tokens";
+    case Queue::Gradients:
+      return "gradients";
+  }
+  throw InternalError("a hand-over is no collective");
 }
 
 // The starts and waits of one member's collectives, by place in its steps.
@@ -61,48 +77,46 @@ Member collect(const RankSteps& steps) {
 
 class CollectiveVerifier {
  public:
-  explicit CollectiveVerifier(const std::vector<RankSteps>& group) : group_(group) {
+  explicit CollectiveVerifier(const std::vector<RankSteps>& group) : group_(group), text_(group) {
     for (const RankSteps& steps : group) members_.push_back(collect(steps));
   }
 
   std::vector<Finding> run() {
     for (std::size_t m = 1; m < members_.size(); ++m) {
-      for (Queue queue : {Queue::Counts, Queue::Tokens}) compare(static_cast<int>(m), queue);
+      for (Queue queue : {Queue::Counts, Queue::Tokens, Queue::Gradients}) {
+        compare(static_cast<int>(m), queue);
+      }
     }
-    if (findings_.empty() && !members_.empty()) check_waits();
-    return findings_;
+    check_waits();
+    return findings_.take();
   }
 
  private:
-  void report(std::string message) {
-    findings_.push_back({"verify_collectives", std::move(message)});
-  }
+  const Step& step(Place p) const { return group_[p.list].steps[to_plan(p).index]; }
+  Place to_plan(Place p) const { return {p.list, members_[p.list].places[p.index]}; }
+  std::string name(Place p) const { return text_.name(to_plan(p)); }
 
-  const Step& step(Place p) const { return group_[p.list].steps[members_[p.list].places[p.index]]; }
-
-  std::string name(Place p) const {
-    return fmt::format("member {} step {} ({})", p.list, members_[p.list].places[p.index] + 1,
-                       print(step(p)));
-  }
-
-  // The first place where the member's queue differs from that of member 0.
+  // The first place where a member's queue differs from that of member 0.
   void compare(int member, Queue queue) {
     const std::vector<int>& expected = members_[0].starts[queue];
     const std::vector<int>& found = members_[member].starts[queue];
     for (std::size_t i = 0; i < std::max(expected.size(), found.size()); ++i) {
       if (i >= expected.size()) {
-        report(fmt::format("{} has no counterpart on member 0", name({member, found[i]})));
+        const Place extra{member, found[i]};
+        findings_.add(name(extra) + " has no counterpart on member 0", {to_plan(extra)});
         return;
       }
       const Place first{0, expected[i]};
       if (i >= found.size()) {
-        report(fmt::format("{} has no counterpart on member {}", name(first), member));
+        findings_.add(fmt::format("{} has no counterpart on member {}", name(first), member),
+                      {to_plan(first)});
         return;
       }
       const Place second{member, found[i]};
       if (step(first) == step(second)) continue;
-      report(
-          fmt::format("collective {} of the queue: {}, but {}", i + 1, name(first), name(second)));
+      findings_.add(fmt::format("collective {} of the queue of {}: {}, but {}", i + 1,
+                                name_of(queue), name(first), name(second)),
+                    {to_plan(first), to_plan(second)});
       return;
     }
   }
@@ -115,26 +129,29 @@ class CollectiveVerifier {
       for (std::size_t i = 0; i < needs.size(); ++i) {
         const Place here{static_cast<int>(m), static_cast<int>(i)};
         const WaitWire* wait = std::get_if<WaitWire>(&step(here));
-        if (wait == nullptr) continue;
-        for (std::size_t other = 0; other < members_.size(); ++other) {
-          const auto it = members_[other].start_of.find(wait->wire);
-          if (it == members_[other].start_of.end()) {
-            report(fmt::format("{} is started nowhere", name(here)));
-            return;
-          }
-          needs[i].push_back({static_cast<int>(other), it->second});
-        }
+        if (wait != nullptr) add_needs(here, wait->wire, needs[i]);
       }
     }
-    const std::vector<Place> cycle = find_deadlock(graph);
-    if (cycle.empty()) return;
-    report("the members wait for each other for ever: " +
-           print_deadlock(graph, cycle, [this](Place p) { return name(p); }));
+    findings_.add_deadlock("the members wait for each other for ever", graph,
+                           [this](Place p) { return to_plan(p); });
+  }
+
+  void add_needs(Place here, const Wire& wire, std::vector<Place>& needs) {
+    for (std::size_t other = 0; other < members_.size(); ++other) {
+      const auto it = members_[other].start_of.find(wire);
+      if (it != members_[other].start_of.end()) {
+        needs.push_back({static_cast<int>(other), it->second});
+      } else {
+        findings_.add(fmt::format("{} is started nowhere on member {}", name(here), other),
+                      {to_plan(here)});
+      }
+    }
   }
 
   const std::vector<RankSteps>& group_;
+  const PlanText text_;
   std::vector<Member> members_;
-  std::vector<Finding> findings_;
+  FindingList findings_{"verify_collectives", text_};
 };
 
 }  // namespace

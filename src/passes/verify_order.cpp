@@ -1,9 +1,13 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+#include <optional>
 #include <string>
 
 #include "passes/cell_times.h"
 #include "passes/deadlock.h"
+#include "passes/plan_text.h"
 #include "passes/verify.h"
 #include "schedule/text.h"
 
@@ -12,185 +16,229 @@ namespace {
 
 constexpr int kAbsent = -1;
 
-// Where each action of a kind stands: the index of its cell, by (stage, micro-batch).
-struct Places {
-  std::vector<int> forward, backward, dgrad, wgrad;
+// The four kinds of compute actions, in the order of the enumeration.
+constexpr std::size_t kNumKinds = 4;
+static_assert(is_compute(ActionKind{kNumKinds - 1}) && !is_compute(ActionKind{kNumKinds}));
 
-  explicit Places(std::size_t n)
-      : forward(n, kAbsent), backward(forward), dgrad(forward), wgrad(forward) {}
-
-  std::vector<int>& of(ActionKind kind) {
-    switch (kind) {
-      case ActionKind::Forward:
-        return forward;
-      case ActionKind::Backward:
-        return backward;
-      case ActionKind::Dgrad:
-        return dgrad;
-      case ActionKind::Wgrad:
-        return wgrad;
-      case ActionKind::SendForward:
-      case ActionKind::RecvForward:
-      case ActionKind::SendBackward:
-      case ActionKind::RecvBackward:
-      case ActionKind::ReduceGrad:
-        break;
-    }
-    throw InternalError("a transfer is not computed");
-  }
-};
-
-class OrderVerifier {
+// Where each compute action stands; of one that stands twice the first place.
+class ActionPlaces {
  public:
-  OrderVerifier(const Schedule& schedule, bool forward_only)
+  explicit ActionPlaces(const Schedule& schedule)
       : schedule_(schedule),
-        forward_only_(forward_only),
-        places_(schedule.map.num_stages() * std::max(0, schedule.num_micro_batches)) {}
+        num_micro_batches_(std::max(0, schedule.num_micro_batches)),
+        places_(kNumKinds * schedule.map.num_stages() * num_micro_batches_, kAbsent) {
+    for_each_at_home([&](Place place, const Action& action) {
+      if (at(action) == kAbsent) at(action) = place.index;
+    });
+  }
 
-  std::vector<Finding> run() {
-    if (static_cast<int>(schedule_.ranks.size()) != schedule_.map.num_ranks) {
-      report("{} lists for {} ranks", schedule_.ranks.size(), schedule_.map.num_ranks);
-      return findings_;
-    }
-    for (std::size_t rank = 0; rank < schedule_.ranks.size(); ++rank) {
+  // Calls visit(place, action) for every compute action on the rank of its stage.
+  template <class Visit>
+  void for_each_at_home(Visit visit) const {
+    for_each([&](Place place, const Action& action) {
+      if (is_at_home(place, action)) visit(place, action);
+    });
+  }
+
+  // Calls visit(place, action) for every compute action of the ranks that the map has.
+  template <class Visit>
+  void for_each(Visit visit) const {
+    const std::size_t lists =
+        std::min<std::size_t>(schedule_.ranks.size(), schedule_.map.num_ranks);
+    for (std::size_t rank = 0; rank < lists; ++rank) {
       for (std::size_t i = 0; i < schedule_.ranks[rank].size(); ++i) {
-        check_cell({static_cast<int>(rank), static_cast<int>(i)});
+        const Place place{static_cast<int>(rank), static_cast<int>(i)};
+        const Cell& cell = schedule_.ranks[rank][i];
+        if (const ActionPair* pair = std::get_if<ActionPair>(&cell)) {
+          if (is_compute(pair->forward.kind)) visit(place, pair->forward);
+          if (is_compute(pair->backward.kind)) visit(place, pair->backward);
+        } else if (const Action& action = std::get<Action>(cell); is_compute(action.kind)) {
+          visit(place, action);
+        }
       }
     }
-    for (int s = 0; s < schedule_.map.num_stages(); ++s) {
-      for (int m = 0; m < schedule_.num_micro_batches; ++m) check_complete(Stage(s), MicroBatch(m));
-    }
-    if (findings_.empty()) check_data_flow();
-    return findings_;
+  }
+
+  bool has(Stage s) const { return s.value >= 0 && s.value < schedule_.map.num_stages(); }
+  bool has(MicroBatch m) const { return m.value >= 0 && m.value < schedule_.num_micro_batches; }
+  bool is_at_home(Place place, const Action& action) const {
+    return has(action.stage) && has(action.micro_batch) &&
+           schedule_.map.rank_of(action.stage).value == place.list;
+  }
+
+  // Empty if it is nowhere, or there is no such stage or micro-batch.
+  std::optional<Place> find(ActionKind kind, Stage s, MicroBatch m) const {
+    if (!has(s) || !has(m)) return std::nullopt;
+    const int index = places_[slot({kind, s, m})];
+    if (index == kAbsent) return std::nullopt;
+    return Place{schedule_.map.rank_of(s).value, index};
+  }
+  // The I, or else the B.
+  std::optional<Place> find_gradient(Stage s, MicroBatch m) const {
+    const auto split = find(ActionKind::Dgrad, s, m);
+    return split ? split : find(ActionKind::Backward, s, m);
   }
 
  private:
-  template <class... T>
-  void report(fmt::format_string<T...> format, T&&... values) {
-    findings_.push_back({"verify_order", fmt::format(format, std::forward<T>(values)...)});
+  std::size_t slot(const Action& action) const {
+    const auto row =
+        static_cast<std::size_t>(action.kind) * schedule_.map.num_stages() + action.stage.value;
+    return row * num_micro_batches_ + action.micro_batch.value;
   }
+  int& at(const Action& action) { return places_[slot(action)]; }
 
-  std::size_t index_of(Stage s, MicroBatch m) const {
-    return s.value * schedule_.num_micro_batches + m.value;
-  }
+  const Schedule& schedule_;
+  const std::size_t num_micro_batches_;
+  std::vector<int> places_;  // [kind, stage, micro-batch]: index of the cell on the stage's rank
+};
 
-  std::string name(Place p) const {
-    return fmt::format("rank {} cell {} ({})", p.list, p.index + 1,
-                       print(schedule_.ranks[p.list][p.index]));
-  }
+class OnceVerifier {
+ public:
+  OnceVerifier(const Schedule& schedule, bool forward_only)
+      : schedule_(schedule), forward_only_(forward_only), places_(schedule) {}
 
-  void check_cell(Place place) {
-    const Cell& cell = schedule_.ranks[place.list][place.index];
-    if (const ActionPair* pair = std::get_if<ActionPair>(&cell)) {
-      const bool backward =
-          pair->backward.kind == ActionKind::Backward || pair->backward.kind == ActionKind::Dgrad;
-      if (pair->forward.kind != ActionKind::Forward || !backward) {
-        report("{}: a pair is one F and one B or I", name(place));
-        return;
-      }
+  std::vector<Finding> run() {
+    if (static_cast<int>(schedule_.ranks.size()) != schedule_.map.num_ranks) {
+      findings_.add(
+          fmt::format("{} lists for {} ranks", schedule_.ranks.size(), schedule_.map.num_ranks));
+      return findings_.take();
     }
-    for (const Action& action : compute_actions(cell)) check_action(place, action);
+    places_.for_each([this](Place place, const Action& action) {
+      check_pair(place, action);
+      check_place(place, action);
+    });
+    for (int s = 0; s < schedule_.map.num_stages(); ++s) {
+      for (int m = 0; m < schedule_.num_micro_batches; ++m) check_complete(Stage(s), MicroBatch(m));
+    }
+    return findings_.take();
   }
 
-  void check_action(Place place, const Action& action) {
+ private:
+  // A pair is seen at its first half.
+  void check_pair(Place place, const Action& half) {
+    const auto* pair = std::get_if<ActionPair>(&schedule_.ranks[place.list][place.index]);
+    if (pair == nullptr || half != pair->forward) return;
+    const bool backward =
+        pair->backward.kind == ActionKind::Backward || pair->backward.kind == ActionKind::Dgrad;
+    if (pair->forward.kind == ActionKind::Forward && backward) return;
+    add_at(place, "a pair is one F and one B or I");
+  }
+
+  void check_place(Place place, const Action& action) {
     const StageMap& map = schedule_.map;
-    if (action.stage.value < 0 || action.stage.value >= map.num_stages()) {
-      report("{}: there is no stage {}, the last one is {}", name(place), action.stage.value,
+    if (!places_.has(action.stage)) {
+      add_at(place, "there is no stage {}, the last one is {}", action.stage.value,
              map.num_stages() - 1);
-      return;
+    } else if (!places_.has(action.micro_batch)) {
+      add_at(place, "there is no micro-batch {}, the last one is {}", action.micro_batch.value,
+             schedule_.num_micro_batches - 1);
+    } else if (!places_.is_at_home(place, action)) {
+      add_at(place, "stage {} is on rank {}", action.stage.value, map.rank_of(action.stage).value);
+    } else if (forward_only_ && action.kind != ActionKind::Forward) {
+      add_at(place, "a plan of forwards only has no backward");
+    } else if (const Place first =
+                   places_.find(action.kind, action.stage, action.micro_batch).value();
+               first != place) {
+      findings_.add(fmt::format("{}: {} stands at {} already", text_.name(place), print(action),
+                                text_.name(first)),
+                    {first, place});
     }
-    if (action.micro_batch.value < 0 || action.micro_batch.value >= schedule_.num_micro_batches) {
-      report("{}: there is no micro-batch {}, the last one is {}", name(place),
-             action.micro_batch.value, schedule_.num_micro_batches - 1);
-      return;
-    }
-    const int home = map.rank_of(action.stage).value;
-    if (home != place.list) {
-      report("{}: stage {} is on rank {}", name(place), action.stage.value, home);
-      return;
-    }
-    if (forward_only_ && action.kind != ActionKind::Forward) {
-      report("{}: a plan of forwards only has no backward", name(place));
-      return;
-    }
-    int& seen = places_.of(action.kind)[index_of(action.stage, action.micro_batch)];
-    if (seen != kAbsent) {
-      report("{}: {} stands at {} already", name(place), print(action), name({home, seen}));
-      return;
-    }
-    seen = place.index;
+  }
+
+  template <class... T>
+  void add_at(Place place, fmt::format_string<T...> format, T&&... values) {
+    findings_.add(text_.name(place) + ": " + fmt::format(format, std::forward<T>(values)...),
+                  {place});
   }
 
   void check_complete(Stage s, MicroBatch m) {
-    const std::size_t i = index_of(s, m);
-    const int rank = schedule_.map.rank_of(s).value;
     const auto text = [&](ActionKind kind) { return print(Action{kind, s, m}); };
-    if (places_.forward[i] == kAbsent) {
-      report("rank {}: {} is missing", rank, text(ActionKind::Forward));
+    const auto find = [&](ActionKind kind) { return places_.find(kind, s, m); };
+    const int rank = schedule_.map.rank_of(s).value;
+    if (!find(ActionKind::Forward)) {
+      findings_.add(fmt::format("rank {}: {} is missing", rank, text(ActionKind::Forward)));
     }
     if (forward_only_) return;
-    const int backward = places_.backward[i];
-    const int dgrad = places_.dgrad[i];
-    const int wgrad = places_.wgrad[i];
-    if (backward == kAbsent && dgrad == kAbsent) {
-      report("rank {}: {} is missing, or {} with {}", rank, text(ActionKind::Backward),
-             text(ActionKind::Dgrad), text(ActionKind::Wgrad));
-    } else if (backward != kAbsent && dgrad != kAbsent) {
-      report("{}: its input gradient is computed by {} too", name({rank, backward}),
-             name({rank, dgrad}));
+    const auto backward = find(ActionKind::Backward);
+    const auto dgrad = find(ActionKind::Dgrad);
+    const auto wgrad = find(ActionKind::Wgrad);
+    if (!backward && !dgrad) {
+      findings_.add(fmt::format("rank {}: {} is missing, or {} with {}", rank,
+                                text(ActionKind::Backward), text(ActionKind::Dgrad),
+                                text(ActionKind::Wgrad)));
     }
-    if (backward != kAbsent && wgrad != kAbsent) {
-      report("{}: its weight gradients are computed by {} too", name({rank, backward}),
-             name({rank, wgrad}));
+    if (backward && dgrad) {
+      findings_.add(fmt::format("{}: its input gradient is computed by {} too",
+                                text_.name(*backward), text_.name(*dgrad)),
+                    {*backward, *dgrad});
     }
-    if (dgrad != kAbsent && wgrad == kAbsent) {
-      report("{}: {} is missing", name({rank, dgrad}), text(ActionKind::Wgrad));
+    if (backward && wgrad) {
+      findings_.add(fmt::format("{}: its weight gradients are computed by {} too",
+                                text_.name(*backward), text_.name(*wgrad)),
+                    {*backward, *wgrad});
     }
-    if (dgrad != kAbsent && wgrad != kAbsent && wgrad < dgrad) {
-      report("{} stands before its I, {}", name({rank, wgrad}), name({rank, dgrad}));
+    if (dgrad && !wgrad) {
+      findings_.add(fmt::format("{}: {} is missing", text_.name(*dgrad), text(ActionKind::Wgrad)),
+                    {*dgrad});
     }
-  }
-
-  // The cells whose results an action takes.
-  void add_needs(const Action& action, std::vector<Place>& needs) {
-    const auto place = [&](int stage, const std::vector<int>& of) {
-      return Place{schedule_.map.rank_of(Stage(stage)).value,
-                   of[index_of(Stage(stage), action.micro_batch)]};
-    };
-    const int s = action.stage.value;
-    if (action.kind == ActionKind::Forward && s > 0) needs.push_back(place(s - 1, places_.forward));
-    if (action.kind != ActionKind::Backward && action.kind != ActionKind::Dgrad) return;
-    needs.push_back(place(s, places_.forward));
-    if (s + 1 == schedule_.map.num_stages()) return;
-    const Place split = place(s + 1, places_.dgrad);
-    needs.push_back(split.index != kAbsent ? split : place(s + 1, places_.backward));
-  }
-
-  void check_data_flow() {
-    WaitGraph graph;
-    graph.needs.resize(schedule_.ranks.size());
-    for (std::size_t rank = 0; rank < schedule_.ranks.size(); ++rank) {
-      for (const Cell& cell : schedule_.ranks[rank]) {
-        auto& needs = graph.needs[rank].emplace_back();
-        for (const Action& action : compute_actions(cell)) add_needs(action, needs);
-      }
-    }
-    const std::vector<Place> cycle = find_deadlock(graph);
-    if (cycle.empty()) return;
-    report("the order can never end: {}",
-           print_deadlock(graph, cycle, [this](Place p) { return name(p); }));
   }
 
   const Schedule& schedule_;
   const bool forward_only_;
-  Places places_;
-  std::vector<Finding> findings_;
+  const ActionPlaces places_;
+  const PlanText text_{schedule_};
+  FindingList findings_{"verify_once", text_};
 };
 
 }  // namespace
 
+std::vector<Finding> verify_once(const Schedule& schedule, bool forward_only) {
+  return OnceVerifier(schedule, forward_only).run();
+}
+
+std::vector<Finding> verify_wgrads(const Schedule& schedule) {
+  const ActionPlaces places(schedule);
+  const PlanText text(schedule);
+  FindingList findings("verify_wgrads", text);
+  places.for_each_at_home([&](Place place, const Action& action) {
+    if (action.kind != ActionKind::Wgrad) return;
+    const auto dgrad = places.find(ActionKind::Dgrad, action.stage, action.micro_batch);
+    if (!dgrad || dgrad->index < place.index) return;
+    findings.add(fmt::format("{} stands before its I, {}", text.name(place), text.name(*dgrad)),
+                 {place, *dgrad});
+  });
+  return findings.take();
+}
+
+std::vector<Finding> verify_data_flow(const Schedule& schedule) {
+  const ActionPlaces places(schedule);
+  const PlanText text(schedule);
+  FindingList findings("verify_data_flow", text);
+  WaitGraph graph;
+  for (const auto& cells : schedule.ranks) graph.needs.emplace_back(cells.size());
+  places.for_each_at_home([&](Place place, const Action& action) {
+    if (action.kind == ActionKind::Wgrad) return;
+    const Stage s = action.stage;
+    const MicroBatch m = action.micro_batch;
+    const auto need = [&](const std::optional<Place>& need_place) {
+      if (need_place) graph.needs[place.list][place.index].push_back(*need_place);
+    };
+    if (action.kind == ActionKind::Forward) {
+      need(places.find(ActionKind::Forward, Stage(s.value - 1), m));
+    } else {
+      need(places.find(ActionKind::Forward, s, m));
+      need(places.find_gradient(Stage(s.value + 1), m));
+    }
+  });
+  findings.add_deadlock("the order can never end", graph);
+  return findings.take();
+}
+
 std::vector<Finding> verify_order(const Schedule& schedule, bool forward_only) {
-  return OrderVerifier(schedule, forward_only).run();
+  std::vector<Finding> findings = verify_once(schedule, forward_only);
+  std::ranges::move(verify_wgrads(schedule), std::back_inserter(findings));
+  std::ranges::move(verify_data_flow(schedule), std::back_inserter(findings));
+  return findings;
 }
 
 }  // namespace weft

@@ -1,86 +1,118 @@
 #include "simulate/simulate.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <deque>
-#include <unordered_map>
+#include <limits>
+#include <optional>
 
 #include "base/error.h"
-#include "schedule/text.h"
+#include "passes/verify.h"
 #include "timeline/metrics.h"
 
 namespace weft {
 namespace {
 
-// What a cell makes, which others wait for: a stage's output, its input's gradient (by B or I), or
-// the W's of an I. The key is an action of kind Forward, Dgrad or Wgrad.
-Action product_of(Action action) {
-  if (action.kind == ActionKind::Backward) action.kind = ActionKind::Dgrad;
-  return action;
+constexpr double kNotYet = -std::numeric_limits<double>::infinity();
+
+// Calls visit with the one action of a cell, or with both halves of a pair.
+template <class Visit>
+void visit_actions(const Cell& cell, Visit visit) {
+  if (const auto* pair = std::get_if<ActionPair>(&cell)) {
+    visit(pair->forward);
+    visit(pair->backward);
+  } else {
+    visit(std::get<Action>(cell));
+  }
 }
 
-struct ActionHash {
-  std::size_t operator()(const Action& action) const noexcept {
-    const auto kind = static_cast<std::uint64_t>(action.kind);
-    const auto stage = static_cast<std::uint64_t>(static_cast<std::uint32_t>(action.stage.value));
-    const auto micro_batch =
-        static_cast<std::uint64_t>(static_cast<std::uint32_t>(action.micro_batch.value));
-    return std::hash<std::uint64_t>{}((kind << 60) ^ (stage << 40) ^ micro_batch);
+bool has_backward(const Schedule& schedule) {
+  bool found = false;
+  for (const auto& cells : schedule.ranks) {
+    for (const Cell& cell : cells) {
+      visit_actions(cell, [&](const Action& a) { found |= a.kind != ActionKind::Forward; });
+    }
   }
-};
-
-struct Place {
-  std::size_t rank = 0;
-  std::size_t index = 0;
-};
+  return found;
+}
 
 class ComputeLevel {
  public:
   ComputeLevel(const Schedule& schedule, const Costs& costs)
-      : schedule_(schedule), costs_(costs), ranks_(schedule.ranks.size()) {
-    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) runnable_.push_back(rank);
+      : schedule_(schedule),
+        costs_(costs),
+        num_stages_(schedule.map.num_stages()),
+        ranks_(schedule.ranks.size()),
+        forward_(static_cast<std::size_t>(num_stages_) * schedule.num_micro_batches, kNotYet),
+        gradient_(forward_) {
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+      ranks_[rank].events.reserve(schedule.ranks[rank].size());
+      runnable_.push_back(rank);
+    }
   }
 
   Timeline run() {
     while (!runnable_.empty()) {
       const std::size_t rank = runnable_.front();
       runnable_.pop_front();
-      while (ranks_[rank].next < schedule_.ranks[rank].size() && run_next(rank)) {
+      bool moved = false;
+      while (ranks_[rank].events.size() < schedule_.ranks[rank].size() && run_next(rank)) {
+        moved = true;
       }
+      if (!moved) continue;
+      runnable_.insert(runnable_.end(), ranks_[rank].waiting.begin(), ranks_[rank].waiting.end());
+      ranks_[rank].waiting.clear();
     }
-    throw_if_stuck();
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+      if (ranks_[rank].events.size() < schedule_.ranks[rank].size()) throw_stuck();
+    }
     return finish();
   }
 
  private:
   struct RankState {
-    std::size_t next = 0;
     double free = 0;
-    std::vector<Event> events;
+    std::vector<Event> events;         // one for each cell that has run
+    std::vector<std::size_t> waiting;  // ranks that need something of this one
   };
-  struct Done {
+  // What has to be done before a cell: a stage's output, or its input's gradient (by B or I).
+  struct Need {
+    double time = kNotYet;
     std::size_t rank = 0;
-    double time = 0;
   };
 
-  std::vector<Action> actions_of(const Cell& cell) const {
-    if (const auto* pair = std::get_if<ActionPair>(&cell)) return {pair->forward, pair->backward};
-    return {std::get<Action>(cell)};
+  // Past the last stage or micro-batch there is nothing to run or to wait for.
+  std::size_t slot(Stage stage, MicroBatch m) const {
+    const bool known = stage.value >= 0 && stage.value < num_stages_ && m.value >= 0 &&
+                       m.value < schedule_.num_micro_batches;
+    if (!known) throw_stuck();
+    return static_cast<std::size_t>(stage.value) * schedule_.num_micro_batches + m.value;
   }
 
-  std::vector<Action> needs_of(const Action& action) const {
+  Need forward_of(Stage stage, MicroBatch m) const {
+    return {forward_[slot(stage, m)], rank_of(stage)};
+  }
+  Need gradient_of(Stage stage, MicroBatch m) const {
+    return {gradient_[slot(stage, m)], rank_of(stage)};
+  }
+  std::size_t rank_of(Stage stage) const { return schedule_.map.rank_of(stage).value; }
+
+  // Calls visit(Need) for everything that the action needs.
+  template <class Visit>
+  void visit_needs(const Action& action, Visit visit) const {
     const Stage stage = action.stage;
     const MicroBatch m = action.micro_batch;
     switch (action.kind) {
       case ActionKind::Forward:
-        if (stage.value == 0) return {};
-        return {{ActionKind::Forward, Stage(stage.value - 1), m}};
+        if (stage.value > 0) visit(forward_of(Stage(stage.value - 1), m));
+        return;
       case ActionKind::Backward:
       case ActionKind::Dgrad:
-        if (stage.value == schedule_.map.num_stages() - 1) return {{ActionKind::Forward, stage, m}};
-        return {{ActionKind::Forward, stage, m}, {ActionKind::Dgrad, Stage(stage.value + 1), m}};
+        visit(forward_of(stage, m));
+        if (stage.value + 1 < num_stages_) visit(gradient_of(Stage(stage.value + 1), m));
+        return;
       case ActionKind::Wgrad:
-        return {{ActionKind::Dgrad, stage, m}};
+        visit(gradient_of(stage, m));
+        return;
       case ActionKind::SendForward:
       case ActionKind::RecvForward:
       case ActionKind::SendBackward:
@@ -112,91 +144,38 @@ class ComputeLevel {
     }
   }
 
-  // False if the rank now waits; it is woken by what it waits for.
+  // False if the rank now waits; it is woken when the rank that it waits for gets on.
   bool run_next(std::size_t rank) {
     RankState& state = ranks_[rank];
-    const Cell& cell = schedule_.ranks[rank][state.next];
+    const Cell& cell = schedule_.ranks[rank][state.events.size()];
     double start = state.free;
-    for (const Action& action : actions_of(cell)) {
-      for (const Action& need : needs_of(action)) {
-        const auto done = done_.find(need);
-        if (done == done_.end()) {
-          waiting_[need].push_back(rank);
-          return false;
-        }
-        const double delay = done->second.rank == rank ? 0 : costs_.p2p;
-        start = std::max(start, done->second.time + delay);
-      }
+    std::optional<std::size_t> missing_from;
+    visit_actions(cell, [&](const Action& action) {
+      visit_needs(action, [&](const Need& need) {
+        if (need.time == kNotYet) missing_from = need.rank;
+        start = std::max(start, need.time + (need.rank == rank ? 0 : costs_.p2p));
+      });
+    });
+    if (missing_from) {
+      // What the rank itself has not done, it never will: what is missing comes after this cell.
+      if (*missing_from != rank) ranks_.at(*missing_from).waiting.push_back(rank);
+      return false;
     }
-    const double end = start + cost_of(cell);
-    state.events.push_back({Lane::Compute, cell, start, end, {}});
-    state.free = end;
-    ++state.next;
-    for (const Action& action : actions_of(cell)) complete(product_of(action), {rank, end});
+    state.free = start + cost_of(cell);
+    state.events.push_back({Lane::Compute, cell, start, state.free, {}});
+    visit_actions(cell, [&](const Action& action) {
+      if (action.kind == ActionKind::Wgrad) return;
+      auto& times = action.kind == ActionKind::Forward ? forward_ : gradient_;
+      times[slot(action.stage, action.micro_batch)] = state.free;
+    });
     return true;
   }
 
-  void complete(const Action& product, Done done) {
-    done_[product] = done;
-    const auto waiting = waiting_.find(product);
-    if (waiting == waiting_.end()) return;
-    runnable_.insert(runnable_.end(), waiting->second.begin(), waiting->second.end());
-    waiting_.erase(waiting);
-  }
-
-  const Action* first_unmet(std::size_t rank, Action& storage) const {
-    for (const Action& action : actions_of(schedule_.ranks[rank][ranks_[rank].next])) {
-      for (const Action& need : needs_of(action)) {
-        if (done_.contains(need)) continue;
-        storage = need;
-        return &storage;
-      }
-    }
-    return nullptr;
-  }
-
-  bool find_producer(const Action& need, Place& place) const {
-    for (place.rank = 0; place.rank < ranks_.size(); ++place.rank) {
-      const auto& cells = schedule_.ranks[place.rank];
-      for (place.index = ranks_[place.rank].next; place.index < cells.size(); ++place.index) {
-        for (const Action& action : actions_of(cells[place.index])) {
-          if (product_of(action) == need) return true;
-        }
-      }
-    }
-    return false;
-  }
-
-  // Follows who waits for whom from the first stuck rank until a rank shows twice.
-  void throw_if_stuck() const {
-    std::size_t rank = 0;
-    while (rank < ranks_.size() && ranks_[rank].next == schedule_.ranks[rank].size()) ++rank;
-    if (rank == ranks_.size()) return;
-    std::vector<std::size_t> path;
-    std::vector<std::string> lines;
-    for (;;) {
-      const auto seen = std::find(path.begin(), path.end(), rank);
-      if (seen != path.end()) {
-        lines.erase(lines.begin(), lines.begin() + (seen - path.begin()));
-        break;
-      }
-      Action need;
-      Place producer;
-      weft_assert(first_unmet(rank, need) != nullptr, "a stuck rank waits for something");
-      const std::string where = "rank " + std::to_string(rank) + " cell " +
-                                std::to_string(ranks_[rank].next) + " " +
-                                print(schedule_.ranks[rank][ranks_[rank].next]);
-      if (!find_producer(need, producer)) {
-        throw PlanError({{"simulate", where + " needs " + print(need) + ", which no rank runs"}});
-      }
-      lines.push_back(where + " waits for " + print(need) + " in rank " +
-                      std::to_string(producer.rank) + " cell " + std::to_string(producer.index));
-      path.push_back(rank);
-      rank = producer.rank;
-    }
-    std::string cycle = "the schedule cannot end, its waits form a cycle:";
-    for (const std::string& line : lines) cycle += "\n  " + line;
-    throw PlanError({{"simulate", cycle}});
+  // Tells why by the verifiers.
+  [[noreturn]] void throw_stuck() const {
+    std::vector<Finding> findings = verify_order(schedule_, !has_backward(schedule_));
+    weft_assert(!findings.empty(), "an order that verifies can be simulated");
+    throw PlanError(std::move(findings));
   }
 
   Timeline finish() {
@@ -213,10 +192,11 @@ class ComputeLevel {
 
   const Schedule& schedule_;
   const Costs& costs_;
+  const int num_stages_;
   std::vector<RankState> ranks_;
+  std::vector<double> forward_;   // [stage, micro-batch] end of F
+  std::vector<double> gradient_;  // [stage, micro-batch] end of B or I
   std::deque<std::size_t> runnable_;
-  std::unordered_map<Action, Done, ActionHash> done_;
-  std::unordered_map<Action, std::vector<std::size_t>, ActionHash> waiting_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "costs/costs.h"
+#include "passes/live.h"
 #include "schedule/schedule.h"
 #include "schedule/step.h"
 #include "timeline/timeline.h"
@@ -12,7 +13,7 @@ namespace weft {
 
 // Compute level: a cell starts when its rank is free and what it depends on is done (plus `p2p`
 // across ranks). A pair depends on what both its halves do and is done as a whole. `end` of every
-// rank is the makespan. Throws PlanError with the cycle or the missing action if it cannot end.
+// rank is the makespan. Throws PlanError with all that verify_order finds if it cannot end.
 // Linear in the number of cells; exact where costs are integers.
 Timeline simulate(const Schedule& schedule, const Costs& costs);
 
@@ -23,15 +24,5 @@ Timeline simulate(const Schedule& schedule, const Costs& costs);
 // replicas are taken to be in step with themselves. A wait that blocks leaves a WaitWire event.
 // Throws PlanError with the cycle or the missing start if it cannot end.
 Timeline simulate(const StepPlan& plan, const Costs& costs);
-
-struct LiveCounts {
-  int peak_live_chunks = 0;    // F start to end of B, or of I where split
-  int max_pending_wgrads = 0;  // I done, W not done
-
-  bool operator==(const LiveCounts&) const = default;
-};
-
-// Per rank, in list order (independent of costs, since a rank runs one cell at a time).
-std::vector<LiveCounts> count_live(const Schedule& schedule);
 
 }  // namespace weft

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 namespace weft {
 namespace {
@@ -70,21 +69,32 @@ Kinds kinds_of(const Cell& cell) {
           false};
 }
 
-Kinds kinds_of(const Step& step, const std::set<Step>& paired) {
+// Whether steps came from a pair, asked in the order of the list: linear in all.
+class PairedSteps {
+ public:
+  PairedSteps(const std::vector<StepSpan>& spans, const std::vector<Step>& steps)
+      : spans_(spans), steps_(steps) {}
+
+  bool next(const Step& step) {
+    std::size_t at = next_;
+    while (at < steps_.size() && steps_[at] != step) ++at;
+    if (at == steps_.size()) return false;
+    next_ = at + 1;
+    while (span_ < spans_.size() && spans_[span_].first + spans_[span_].count <= at) ++span_;
+    return span_ < spans_.size() && std::holds_alternative<ActionPair>(spans_[span_].cell);
+  }
+
+ private:
+  const std::vector<StepSpan>& spans_;
+  const std::vector<Step>& steps_;
+  std::size_t next_ = 0;
+  std::size_t span_ = 0;
+};
+
+Kinds kinds_of(const Step& step, PairedSteps& paired) {
   return {std::holds_alternative<RunForward>(step),
           std::holds_alternative<RunDgrad>(step) || std::holds_alternative<RunWgrad>(step),
-          paired.contains(step)};
-}
-
-std::set<Step> steps_of_pairs(const std::vector<StepSpan>& spans, const std::vector<Step>& steps) {
-  std::set<Step> paired;
-  for (const StepSpan& span : spans) {
-    if (!std::holds_alternative<ActionPair>(span.cell)) continue;
-    for (std::size_t i = span.first; i < span.first + span.count && i < steps.size(); ++i) {
-      paired.insert(steps[i]);
-    }
-  }
-  return paired;
+          paired.next(step)};
 }
 
 void widen(std::optional<double>& start, std::optional<double>& end, const Event& event) {
@@ -140,7 +150,7 @@ TimelineMetrics measure(const Timeline& timeline) {
 
 void mark_steady(RankTimeline& rank, const std::vector<StepSpan>& spans,
                  const std::vector<Step>& steps) {
-  const std::set<Step> paired = steps_of_pairs(spans, steps);
+  PairedSteps paired(spans, steps);
   std::optional<double> pair_start, pair_end, first_backward, last_forward;
   for (const Event& event : rank.events) {
     if (!is_work(event)) continue;

@@ -17,6 +17,7 @@
 #include "comm/current_action.h"
 #include "config/derive.h"
 #include "config/model_flags.h"
+#include "passes/live.h"
 #include "simulate/simulate.h"
 #include "timeline/measured_costs.h"
 #include "timeline/write_timelines.h"

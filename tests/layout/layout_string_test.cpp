@@ -82,6 +82,13 @@ TEST(LayoutString, AnErrorShowsItsPlace) {
             "     ^");
 }
 
+// A newline within the string would part the caret from its place.
+TEST(LayoutString, ControlCharactersAreShownAsQuestionMarks) {
+  EXPECT_EQ(message_of("Et\nt\x01|L").substr(0, 21), "unknown character `?`");
+  const std::string message = message_of("Et\nt\x01|L");
+  EXPECT_EQ(message.substr(message.find('\n')), "\n    Et?t?|L\n      ^");
+}
+
 TEST(LayoutString, Refused) {
   for (const char* text : {"",       ",",       "tL",        "|EtL",     "tEL",   "Et",     "EtLL",
                            "EtLm",   "EtmtL",   "Etm|tL",    "E()*2L",   "E(t)L", "E(t)*L", "Et*L",

@@ -239,7 +239,7 @@ TEST(Lower, RefusesABrokenOrderWithEveryFinding) {
     FAIL() << "accepted";
   } catch (const PlanError& error) {
     ASSERT_EQ(error.findings().size(), 1u);
-    EXPECT_EQ(error.findings()[0].verifier, "verify_order");
+    EXPECT_EQ(error.findings()[0].verifier, "verify_once");
     EXPECT_EQ(error.findings()[0].message, "rank 1: 1B0 is missing, or 1I0 with 1W0");
   }
 }

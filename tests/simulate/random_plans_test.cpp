@@ -2,154 +2,29 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <deque>
 #include <map>
 #include <random>
 #include <set>
 
 #include "schedule/text.h"
+#include "simulate/naive.h"
 #include "simulate/simulate.h"
 
 namespace weft {
 namespace {
 
-using Random = std::mt19937;
-
-int draw(Random& random, int low, int high) {
-  return std::uniform_int_distribution<int>(low, high)(random);
-}
-
-// --- Compute level --------------------------------------------------------------------------
-
-std::vector<Action> halves(const Cell& cell) {
-  if (const auto* pair = std::get_if<ActionPair>(&cell)) return {pair->forward, pair->backward};
-  return {std::get<Action>(cell)};
-}
-
-// The cells that have to end before this one starts, by kind of their product.
-std::vector<std::pair<char, std::pair<int, int>>> naive_needs(const Action& a, int num_stages) {
-  const int s = a.stage.value;
-  const int m = a.micro_batch.value;
-  if (a.kind == ActionKind::Forward) {
-    if (s == 0) return {};
-    return {{'F', {s - 1, m}}};
-  }
-  if (a.kind == ActionKind::Wgrad) return {{'I', {s, m}}};
-  if (s == num_stages - 1) return {{'F', {s, m}}};
-  return {{'F', {s, m}}, {'I', {s + 1, m}}};
-}
-
-char naive_product(ActionKind kind) {
-  return kind == ActionKind::Forward ? 'F' : kind == ActionKind::Wgrad ? 'W' : 'I';
-}
-
-double naive_cost(const Cell& cell, const Costs& costs) {
-  double sum = 0;
-  for (const Action& a : halves(cell)) {
-    const auto own = costs.stages.find(a.stage.value);
-    const StageCost& cost = own == costs.stages.end() ? costs.stage : own->second;
-    if (a.kind == ActionKind::Forward) sum += cost.forward;
-    if (a.kind == ActionKind::Backward || a.kind == ActionKind::Dgrad) sum += cost.dgrad;
-    if (a.kind == ActionKind::Backward || a.kind == ActionKind::Wgrad) sum += cost.wgrad;
-  }
-  return std::holds_alternative<ActionPair>(cell) ? costs.pair.value_or(sum) : sum;
-}
-
-std::vector<std::vector<double>> naive_ends(const Schedule& schedule, const Costs& costs) {
-  std::vector<std::vector<double>> ends;
-  for (const auto& cells : schedule.ranks) ends.emplace_back(cells.size(), 0.0);
-  for (bool changed = true; changed;) {
-    changed = false;
-    std::map<std::pair<char, std::pair<int, int>>, std::pair<std::size_t, double>> made;
-    for (std::size_t r = 0; r < ends.size(); ++r) {
-      for (std::size_t i = 0; i < ends[r].size(); ++i) {
-        for (const Action& a : halves(schedule.ranks[r][i])) {
-          made[{naive_product(a.kind), {a.stage.value, a.micro_batch.value}}] = {r, ends[r][i]};
-        }
-      }
-    }
-    for (std::size_t r = 0; r < ends.size(); ++r) {
-      for (std::size_t i = 0; i < ends[r].size(); ++i) {
-        double start = i == 0 ? 0 : ends[r][i - 1];
-        for (const Action& a : halves(schedule.ranks[r][i])) {
-          for (const auto& need : naive_needs(a, schedule.map.num_stages())) {
-            const auto [rank, time] = made.at(need);
-            start = std::max(start, time + (rank == r ? 0 : costs.p2p));
-          }
-        }
-        const double end = start + naive_cost(schedule.ranks[r][i], costs);
-        changed |= end != ends[r][i];
-        ends[r][i] = end;
-      }
-    }
-  }
-  return ends;
-}
-
-// Draws ready actions at random, so that the order in which they are drawn is a proof that the
-// schedule can run; sometimes a ready forward and a ready backward of one rank make a pair.
-Schedule random_schedule(Random& random) {
-  Schedule schedule;
-  schedule.map.placement = draw(random, 0, 1) == 0 ? Placement::Looped : Placement::V;
-  schedule.map.num_ranks = draw(random, 1, 4);
-  schedule.map.chunks_per_rank = schedule.map.placement == Placement::V ? 2 : draw(random, 1, 3);
-  schedule.num_micro_batches = draw(random, 1, 6);
-  schedule.ranks.resize(static_cast<std::size_t>(schedule.map.num_ranks));
-  const int stages = schedule.map.num_stages();
-
-  std::set<std::pair<char, std::pair<int, int>>> made;
-  std::vector<Action> left;
-  for (int s = 0; s < stages; ++s) {
-    for (int m = 0; m < schedule.num_micro_batches; ++m) {
-      left.push_back({ActionKind::Forward, Stage(s), MicroBatch(m)});
-      const bool split = draw(random, 0, 1) == 1;
-      left.push_back({split ? ActionKind::Dgrad : ActionKind::Backward, Stage(s), MicroBatch(m)});
-      if (split) left.push_back({ActionKind::Wgrad, Stage(s), MicroBatch(m)});
-    }
-  }
-  const auto is_ready = [&](const Action& a) {
-    const auto needs = naive_needs(a, stages);
-    return std::all_of(needs.begin(), needs.end(), [&](const auto& n) { return made.contains(n); });
-  };
-  const auto rank_of = [&](const Action& a) {
-    return static_cast<std::size_t>(schedule.map.rank_of(a.stage).value);
-  };
-  const auto take = [&](const Action& a) {
-    made.insert({naive_product(a.kind), {a.stage.value, a.micro_batch.value}});
-    left.erase(std::find(left.begin(), left.end(), a));
-  };
-  while (!left.empty()) {
-    std::vector<Action> ready;
-    std::copy_if(left.begin(), left.end(), std::back_inserter(ready), is_ready);
-    const Action first =
-        ready[static_cast<std::size_t>(draw(random, 0, static_cast<int>(ready.size()) - 1))];
-    const auto second = std::find_if(ready.begin(), ready.end(), [&](const Action& a) {
-      return a.kind == ActionKind::Backward && rank_of(a) == rank_of(first);
-    });
-    if (first.kind == ActionKind::Forward && second != ready.end()) {
-      const Action backward = *second;
-      schedule.ranks[rank_of(first)].push_back(ActionPair{first, backward});
-      take(first);
-      take(backward);
-    } else {
-      schedule.ranks[rank_of(first)].push_back(first);
-      take(first);
-    }
-  }
-  return schedule;
-}
+using testing::draw;
+using testing::naive_ends;
+using testing::Random;
+using testing::random_costs;
+using testing::random_schedule;
 
 TEST(RandomPlans, ComputeLevelAgreesWithTheNaiveRules) {
   for (unsigned seed = 0; seed < 200; ++seed) {
-    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
     Random random(seed);
     const Schedule schedule = random_schedule(random);
-    Costs costs;
-    costs.stage = {static_cast<double>(draw(random, 0, 5)), static_cast<double>(draw(random, 0, 5)),
-                   static_cast<double>(draw(random, 0, 5))};
-    costs.stages[0] = {7, 1, 3};
-    costs.p2p = draw(random, 0, 3);
-    if (draw(random, 0, 1) == 0) costs.pair = draw(random, 1, 9);
+    const Costs costs = random_costs(random);
 
     const Timeline timeline = simulate(schedule, costs);
     const auto ends = naive_ends(schedule, costs);
@@ -343,7 +218,7 @@ NaiveWires naive_wires(const StepPlan& plan, const Costs& costs, std::vector<dou
 
 TEST(RandomPlans, StepsLevelAgreesWithTheNaiveRules) {
   for (unsigned seed = 0; seed < 200; ++seed) {
-    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
     Random random(seed);
     const StepPlan plan = random_plan(random);
     Costs costs;

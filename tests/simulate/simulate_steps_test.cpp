@@ -151,7 +151,7 @@ TEST(SimulateSteps, PairsMarkTheSteadyPhase) {
 
 TEST(SimulateSteps, MissingEndIsNamed) {
   EXPECT_THAT(refusal(plan_of({{"0F0:attention.0"}, {"start(1RECV_F0)", "wait(1RECV_F0)"}})),
-              HasSubstr("rank 1 step 1 wait(1RECV_F0) needs 0SEND_F0, which rank 0 never starts"));
+              HasSubstr("(wait(1RECV_F0)) needs 0SEND_F0, which rank 0 never starts"));
   EXPECT_THAT(refusal(plan_of({{"start(0SEND_F0)"}, {}})), HasSubstr("rank 0 starts 0SEND_F0"));
   EXPECT_THAT(refusal(plan_of({{"start(0RECV_F0)"}})), HasSubstr("no other end"));
 }
@@ -165,15 +165,19 @@ TEST(SimulateSteps, CrossedOrderIsShown) {
 TEST(SimulateSteps, CycleIsShown) {
   EXPECT_EQ(refusal(plan_of({{"start(0RECV_B0)", "wait(0RECV_B0)", "start(0SEND_F0)"},
                              {"start(1RECV_F0)", "wait(1RECV_F0)", "start(1SEND_B0)"}})),
-            "simulate: the plan cannot end, its waits form a cycle:\n"
-            "  rank 0 step 1 wait(0RECV_B0) waits until rank 1 starts 1SEND_B0\n"
-            "  rank 1 step 1 wait(1RECV_F0) waits until rank 0 starts 0SEND_F0");
+            "simulate: the plan can never end: rank 0 step 2 (wait(0RECV_B0)) needs rank 1 step 3 "
+            "(start(1SEND_B0)), which comes after rank 1 step 2 (wait(1RECV_F0)); rank 1 step 2 "
+            "(wait(1RECV_F0)) needs rank 0 step 3 (start(0SEND_F0)), which comes after rank 0 step "
+            "2 (wait(0RECV_B0))\n"
+            "step    1                2                  3\n"
+            "rank 0  start(0RECV_B0)  [wait(0RECV_B0)]a  [start(0SEND_F0)]d\n"
+            "rank 1  start(1RECV_F0)  [wait(1RECV_F0)]c  [start(1SEND_B0)]b");
 }
 
 TEST(SimulateSteps, WaitBeforeStartAndSecondStartAreRefused) {
   EXPECT_THAT(
       refusal(plan_of({{"wait(0F0:dispatch.1)", "start(0F0:dispatch.1)"}})),
-      HasSubstr("rank 0 step 0 wait(0F0:dispatch.1) waits for a wire that was not started"));
+      HasSubstr("rank 0 step 1 (wait(0F0:dispatch.1)) waits for a wire that is not under way"));
   EXPECT_THAT(refusal(plan_of({{"start(0F0:dispatch.1)", "start(0F0:dispatch.1)"}})),
               HasSubstr("a second time"));
 }

@@ -154,8 +154,7 @@ TEST(Simulate, DualPipeVClosedForm) {
 }
 
 TEST(Simulate, MissingActionIsNamed) {
-  EXPECT_THAT(refusal(parse_csv("0F0,0B0\n1B0\n", "test")),
-              HasSubstr("rank 1 cell 0 1B0 needs 1F0, which no rank runs"));
+  EXPECT_EQ(refusal(parse_csv("0F0,0B0\n1B0\n", "test")), "verify_once: rank 1: 1F0 is missing");
 }
 
 // Rank 2 waits for the cycle of ranks 0 and 1 but is not part of it.
@@ -166,14 +165,17 @@ TEST(Simulate, CycleIsMinimal) {
                         "2F0,2B0,2F1,2B1\n",
                         "test"));
   EXPECT_EQ(message,
-            "simulate: the schedule cannot end, its waits form a cycle:\n"
-            "  rank 0 cell 1 0B0 waits for 1I0 in rank 1 cell 2\n"
-            "  rank 1 cell 1 1F1 waits for 0F1 in rank 0 cell 2");
+            "verify_data_flow: the order can never end: rank 0 cell 2 (0B0) needs rank 1 cell 3 "
+            "(1B0), which comes after rank 1 cell 2 (1F1); rank 1 cell 2 (1F1) needs rank 0 cell 3 "
+            "(0F1), which comes after rank 0 cell 2 (0B0)\n"
+            "cell    1    2       3       4\n"
+            "rank 0  0F0  [0B0]a  [0F1]d  0B1\n"
+            "rank 1  1F0  [1F1]c  [1B0]b  1B1");
 }
 
 TEST(Simulate, ARankCanWaitForItself) {
   EXPECT_THAT(refusal(parse_csv("0W0,0F0,0I0\n", "test")),
-              HasSubstr("rank 0 cell 0 0W0 waits for 0I0 in rank 0 cell 2"));
+              HasSubstr("rank 0 cell 1 (0W0) stands before its I, rank 0 cell 3 (0I0)"));
 }
 
 TEST(Simulate, MarksSteadyPhase) {

@@ -1,7 +1,8 @@
+#include "passes/live.h"
+
 #include <gtest/gtest.h>
 
 #include "schedule/csv.h"
-#include "simulate/simulate.h"
 
 namespace weft {
 namespace {
@@ -21,6 +22,15 @@ TEST(CountLive, SplitBackwardFreesAtItsDgrad) {
 // In a pair both micro-batches are live at once.
 TEST(CountLive, PairHoldsBoth) {
   EXPECT_EQ(counts_of("0F0,(0F1;0B0)OVERLAP_F_B,0B1\n"), (std::vector<LiveCounts>{{2, 0}}));
+}
+
+// An activation of 10 of which a W keeps 4: 10, 20 while the I runs, 14 after it; the W frees its 4
+// when it ends.
+TEST(HeldByCell, BytesOfActivationsAndOfPendingWgrads) {
+  const Schedule schedule = parse_csv("0F0,0F1,0I0,0B1,0W0\n", "test");
+  EXPECT_EQ(held_by_cell(schedule, {{10, 4}}),
+            (std::vector<std::vector<Held>>{
+                {{1, 0, 10}, {2, 0, 20}, {2, 1, 20}, {1, 1, 14}, {0, 0, 4}}}));
 }
 
 }  // namespace
