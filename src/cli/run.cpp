@@ -10,6 +10,8 @@
 #include "config/help.h"
 #include "config/model_source.h"
 #include "config/rules.h"
+#include "config/rules_text.h"
+#include "config/script_summary.h"
 #include "layout/layout_string.h"
 #include "schedule/csv.h"
 #include "schedule/text.h"
@@ -114,6 +116,10 @@ void run_verb(const std::string& name, const std::vector<std::string>& arguments
     return;
   }
   require_built(info);
+  if (request.config.plan.rules) {
+    print_result(print_rules());
+    return;
+  }
   take_model(request, violations);
   const RunFacts facts = gather_facts(request, violations);
   if (says_warnings(environment)) {
@@ -122,7 +128,12 @@ void run_verb(const std::string& name, const std::vector<std::string>& arguments
   if (request.config.plan.search) leave_open(request);
   const std::vector<Violation> broken = check(request, facts);
   violations.insert(violations.end(), broken.begin(), broken.end());
-  if (!violations.empty()) throw UserError(std::move(violations));
+  if (!violations.empty()) {
+    // Whoever pastes a launch script wants to know of every flag, not only of those refused.
+    const std::string script = info.verb == Verb::Plan ? script_summary(request) : "";
+    if (!script.empty()) log_info("flags of a launch script\n" + script);
+    throw UserError(std::move(violations));
+  }
   function_of(info)(request, facts);
 }
 

@@ -133,6 +133,7 @@ struct ReportConfig {
 struct PlanConfig {
   std::string model;                 // name, config.json, or its folder
   bool search = false;               // for the best way to lay the run out
+  bool rules = false;                // show the table of the original's rules instead
   std::optional<double> memory_gib;  // of one rank
 };
 

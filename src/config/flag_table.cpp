@@ -142,6 +142,8 @@ std::vector<Flag> own_flags() {
       {"memory-gib", kParallel, kPlan, planning<&PlanConfig::memory_gib>,
        "memory of one rank in GiB: what does not fit is said", {.min = 0, .max = 1e6,
        .default_text = "no limit"}},
+      {"rules", kOutput, kPlan, planning<&PlanConfig::rules>,
+       "show the rules of the original, kept and lifted, and nothing else"},
       {"search", kParallel, kPlan, planning<&PlanConfig::search>,
        "try sizes, schedules and memory flags that are not given, and rank what fits"},
 

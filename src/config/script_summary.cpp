@@ -46,7 +46,7 @@ std::string script_summary(const Request& request) {
   std::map<std::string_view, std::map<std::string, std::vector<std::string>>> found;
   for (const auto& [name, source] : request.sources) {
     const Flag* flag = find_flag(name);
-    if (flag == nullptr) continue;
+    if (flag == nullptr || source.kind == SourceKind::Model) continue;
     const auto [heading, reason] = meaning_of(*flag, source.text, request.verb);
     if (!heading.empty()) found[heading][reason].push_back(request.found(name));
   }

@@ -55,14 +55,14 @@ struct SegmentBytes {
   bool operator==(const SegmentBytes&) const = default;
 };
 
-// Gradients that are summed together: stage and `layer` of a gradient wire (schedule/step.h).
+// A bucket of gradients: a stage and a layer, -1 for the rest of the stage (passes/chains.h).
 using Bucket = std::pair<Stage, int>;
 
 struct ActivationTable {
   std::map<SegmentKey, SegmentBytes> segments;
-  std::int64_t hidden = 0;                       // a stage's output, T H e
-  std::int64_t rows = 0;                         // what dispatch and combine carry, R H e
-  std::map<Bucket, std::int64_t> reduction = {};  // buffers while it is summed; none: 0
+  std::int64_t hidden = 0;                        // a stage's output, T H e
+  std::int64_t rows = 0;                          // what dispatch and combine carry, R H e
+  std::map<Bucket, std::int64_t> reduction = {};  // buffers of its sum; none: 0
 };
 
 ActivationTable activation_table(const ModelSizes& sizes, std::int64_t tokens,

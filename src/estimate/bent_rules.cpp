@@ -152,7 +152,7 @@ std::vector<BentRule> bent_rules(const Request& request, const Config& config,
     std::string found = sight->found(run);
     if (found.empty()) continue;
     bent.push_back({std::string(rule.name), std::string(rule.feature), std::move(found),
-                    std::string(rule.original)});
+                    std::string(rule.original), std::string(rule.weft)});
   }
   return bent;
 }

@@ -15,6 +15,7 @@ struct BentRule {
   std::string feature;   // DualPipeV, overlap
   std::string found;     // what bends it
   std::string original;  // what the original asks
+  std::string weft;      // what Weft does
 
   bool operator==(const BentRule&) const = default;
 };

@@ -93,14 +93,17 @@ ParameterCount count_active(const ModelSizes& sizes, const Layout& layout) {
 
 ParameterCount count_bucket(const ModelSizes& sizes, const Layout& layout, Stage stage, int layer,
                             int expert_ranks) {
-  if (layer >= 0) {
-    return count_layer(sizes, layout.layer_kinds.at(static_cast<std::size_t>(layer)),
-                       sizes.experts / expert_ranks);
-  }
   const StageLayers& here = layout.stages.at(static_cast<std::size_t>(stage.value));
+  const std::int64_t held = sizes.experts / expert_ranks;
+  if (layer >= 0) {
+    return count_layer(sizes, layout.layer_kinds.at(static_cast<std::size_t>(layer)), held);
+  }
   const std::int64_t matrix = sizes.vocabulary * sizes.hidden;
   ParameterCount count;
   if (here.embedding) count.embedding = matrix;
+  for (std::size_t i = 0; i < here.mtp_layers.size(); ++i) count += count_mtp_layer(sizes, held);
+  const bool far_from_embedding = layout.map.rank_of(stage) != layout.map.rank_of(Stage(0));
+  if (!here.mtp_layers.empty() && far_from_embedding) count.mtp += matrix;
   if (here.loss) {
     count.norms = sizes.hidden;
     count.head = matrix;
@@ -110,16 +113,9 @@ ParameterCount count_bucket(const ModelSizes& sizes, const Layout& layout, Stage
 
 ParameterCount count_stage(const ModelSizes& sizes, const Layout& layout, Stage stage,
                            int expert_ranks) {
-  const StageLayers& here = layout.stages.at(static_cast<std::size_t>(stage.value));
-  const std::int64_t held = sizes.experts / expert_ranks;
   ParameterCount count = count_bucket(sizes, layout, stage, -1, expert_ranks);
-  for (const int layer : here.decoder_layers) {
+  for (const int layer : layout.stages.at(static_cast<std::size_t>(stage.value)).decoder_layers) {
     count += count_bucket(sizes, layout, stage, layer, expert_ranks);
-  }
-  for (std::size_t i = 0; i < here.mtp_layers.size(); ++i) count += count_mtp_layer(sizes, held);
-  const bool far_from_embedding = layout.map.rank_of(stage) != layout.map.rank_of(Stage(0));
-  if (!here.mtp_layers.empty() && far_from_embedding) {
-    count.mtp += sizes.vocabulary * sizes.hidden;
   }
   return count;
 }

@@ -36,15 +36,13 @@ std::map<Bucket, std::int64_t> reduction_buffers(const ModelSizes& sizes, const 
     return 2 * ((elements + ranks - 1) / ranks) * ranks * element.main;
   };
   std::map<Bucket, std::int64_t> bytes;
-  const auto add = [&](Stage stage, int layer) {
-    const ParameterCount count = count_bucket(sizes, layout, stage, layer, mesh.ep_size);
-    bytes[{stage, layer}] = buffers(count.replicated(), mesh.dp_size) +
-                            buffers(count.all_experts(), mesh.dp_size / mesh.ep_size);
-  };
   for (int s = 0; s < layout.map.num_stages(); ++s) {
-    add(Stage(s), -1);
-    for (const int layer : layout.stages[static_cast<std::size_t>(s)].decoder_layers) {
-      add(Stage(s), layer);
+    std::vector<int> layers = layout.stages.at(static_cast<std::size_t>(s)).decoder_layers;
+    layers.push_back(-1);
+    for (const int layer : layers) {
+      const ParameterCount count = count_bucket(sizes, layout, Stage(s), layer, mesh.ep_size);
+      bytes[{Stage(s), layer}] = buffers(count.replicated(), mesh.dp_size) +
+                                 buffers(count.all_experts(), mesh.dp_size / mesh.ep_size);
     }
   }
   return bytes;

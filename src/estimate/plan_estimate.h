@@ -39,9 +39,9 @@ struct PlanEstimate {
 // Takes a config that has passed the rules and is resolved. Throws as make_step_plan.
 PlanEstimate estimate_plan(const Config& config);
 
-// What a rank holds while the gradients of a bucket are summed.
+// What a rank holds while the gradients of a bucket are summed: two copies, padded to whole shares.
 std::map<Bucket, std::int64_t> reduction_buffers(const ModelSizes& sizes, const Layout& layout,
-                                                const Mesh& mesh, const ElementBytes& element);
+                                                 const Mesh& mesh, const ElementBytes& element);
 
 // Seconds of one s, ms, us or ns; empty for another unit.
 std::optional<double> seconds_of(const std::string& unit);

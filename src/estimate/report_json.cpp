@@ -134,8 +134,10 @@ std::string report_json(const RunReport& report) {
     json["bent_rules"].push_back({{"rule", bent.rule},
                                   {"feature", bent.feature},
                                   {"found", bent.found},
-                                  {"original", bent.original}});
+                                  {"original", bent.original},
+                                  {"weft", bent.weft}});
   }
+  json["script_flags"] = report.script;
   json["notes"] = report.notes;
   json["values"] = Json::array();
   for (const ValueSource& value : report.values) {

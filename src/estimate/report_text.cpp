@@ -173,12 +173,13 @@ std::string traffic_text(const RunReport& report) {
   using enum WireKind;
   text += rank_rows(report.ranks, [](const RankReport& rank) {
     const RankTraffic& traffic = rank.traffic;
-    return fmt::format(
-        "{:>10} {:>10} {:>10} {:>10} {:>10} {:>10}",
-        print_bytes(sum_of(traffic, {Dispatch, CombineBackward})),
-        print_bytes(sum_of(traffic, {Combine, DispatchBackward})),
-        print_bytes(sum_of(traffic, {Counts})), print_bytes(sum_of(traffic, {SendForward})),
-        print_bytes(sum_of(traffic, {SendBackward})), print_bytes(sum_of(traffic, {ReduceGrad})));
+    return fmt::format("{:>10} {:>10} {:>10} {:>10} {:>10} {:>10}",
+                       print_bytes(sum_of(traffic, {Dispatch, CombineBackward})),
+                       print_bytes(sum_of(traffic, {Combine, DispatchBackward})),
+                       print_bytes(sum_of(traffic, {Counts})),
+                       print_bytes(sum_of(traffic, {SendForward})),
+                       print_bytes(sum_of(traffic, {SendBackward})),
+                       print_bytes(sum_of(traffic, {ReduceGrad, GatherGrad})));
   });
   if (report.tied_bytes > 0) {
     text +=
@@ -230,10 +231,14 @@ std::string bent_text(const RunReport& report) {
   if (report.bent.empty()) return "";
   std::string text = "\nrules of the original that this run bends\n";
   for (const BentRule& bent : report.bent) {
-    text += fmt::format("  {:<28} {}; the original would have said, of {}: {}\n", bent.rule,
-                        bent.found, bent.feature, bent.original);
+    text += fmt::format("  {:<28} {}; the original would have said, of {}: {}; here: {}\n",
+                        bent.rule, bent.found, bent.feature, bent.original, bent.weft);
   }
   return text;
+}
+
+std::string script_text(const RunReport& report) {
+  return report.script.empty() ? "" : "\nflags of a launch script\n" + report.script;
 }
 
 std::string notes_text(const RunReport& report) {
@@ -247,8 +252,8 @@ std::string notes_text(const RunReport& report) {
 
 std::string report_text(const RunReport& report) {
   return model_text(report.model) + run_text(report) + groups_text(report) + memory_text(report) +
-         traffic_text(report) + step_text(report) + bent_text(report) + values_text(report) +
-         notes_text(report);
+         traffic_text(report) + step_text(report) + bent_text(report) + script_text(report) +
+         values_text(report) + notes_text(report);
 }
 
 }  // namespace weft

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "config/script_summary.h"
 #include "estimate/notes.h"
 #include "schedule/text.h"
 
@@ -169,11 +170,12 @@ RunReport make_run_report(const Request& request, const RunFacts& facts) {
   const bool apart =
       layout.map.rank_of(Stage(0)) != layout.map.rank_of(Stage(layout.map.num_stages() - 1));
   if (estimate.sizes.tied && apart) {
-    report.tied_bytes = reduction_bytes(estimate.sizes.vocabulary * estimate.sizes.hidden, 2,
+    report.tied_bytes = 2 * share_bytes(estimate.sizes.vocabulary * estimate.sizes.hidden, 2,
                                         estimate.element.main);
   }
   report.step = step_report(config, plan, estimate.metrics, estimate.timeline.unit);
   report.bent = bent_rules(request, config, layout);
+  report.script = script_summary(request);
   report.values = value_sources(request, config);
   report.notes = make_notes(config, plan, report);
   return report;

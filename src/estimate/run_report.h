@@ -75,6 +75,7 @@ struct RunReport {
   StepReport step;
   std::optional<double> memory_gib;  // the limit that was given
   std::vector<BentRule> bent;        // rules of the original
+  std::string script;                // what flags of a launch script mean here
   std::vector<std::string> notes;
   std::vector<ValueSource> values;
 };

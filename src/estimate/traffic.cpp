@@ -26,10 +26,8 @@ class WireBytes {
       case WireKind::GatherGrad: {
         const ParameterCount count =
             count_bucket(sizes_, layout_, wire.stage, wire.layer, mesh_.ep_size);
-        const std::int64_t both =
-            reduction_bytes(count.replicated(), mesh_.dp_size, element_.main) +
-            reduction_bytes(count.all_experts(), mesh_.dp_size / mesh_.ep_size, element_.main);
-        return both / 2;  // as much is gathered as is reduced
+        return share_bytes(count.replicated(), mesh_.dp_size, element_.main) +
+               share_bytes(count.all_experts(), mesh_.dp_size / mesh_.ep_size, element_.main);
       }
       case WireKind::RecvForward:
       case WireKind::RecvBackward:
@@ -56,9 +54,9 @@ bool is_receive(WireKind kind) {
 
 }  // namespace
 
-std::int64_t reduction_bytes(std::int64_t elements, int num_ranks, std::int64_t element_bytes) {
-  const std::int64_t slice = (elements + num_ranks - 1) / num_ranks;
-  return 2 * slice * (num_ranks - 1) * element_bytes;
+std::int64_t share_bytes(std::int64_t elements, int num_ranks, std::int64_t element_bytes) {
+  const std::int64_t share = (elements + num_ranks - 1) / num_ranks;
+  return share * (num_ranks - 1) * element_bytes;
 }
 
 std::vector<RankTraffic> count_traffic(const StepPlan& plan, const Layout& layout, const Mesh& mesh,

@@ -21,9 +21,9 @@ struct WireTraffic {
 
 using RankTraffic = std::map<WireKind, WireTraffic>;
 
-// The sum over `num_ranks` ranks as an all-to-all of slices and an all-gather of their sums
-// (comm/ordered_sum): padded to whole slices, 2 (n - 1) / n of the elements leave each rank.
-std::int64_t reduction_bytes(std::int64_t elements, int num_ranks, std::int64_t element_bytes);
+// One of the two exchanges of a sum over `num_ranks` ranks (comm/ordered_sum): padded to whole
+// shares, (n - 1) / n of the elements leave each rank.
+std::int64_t share_bytes(std::int64_t elements, int num_ranks, std::int64_t element_bytes);
 
 // Per pipeline rank of the plan, of one data parallel rank; routing taken to be even, what a rank
 // sends to itself left out. Receives are not listed. Dense gradients are summed over DP, experts'

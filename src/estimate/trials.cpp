@@ -121,6 +121,17 @@ Costs compute_costs(const Layout& layout, const Costs& costs, bool overlap) {
   return result;
 }
 
+// The sums of a rank's gradients one after the other, of the rank that has most.
+double reduction_time(const Layout& layout, const Costs& costs) {
+  std::vector<std::size_t> buckets(static_cast<std::size_t>(layout.map.num_ranks));
+  for (int s = 0; s < layout.map.num_stages(); ++s) {
+    buckets[static_cast<std::size_t>(layout.map.rank_of(Stage(s)).value)] +=
+        gradient_buckets(layout, Stage(s)).size();
+  }
+  return static_cast<double>(*std::ranges::max_element(buckets)) *
+         (costs.of_wire(WireKind::ReduceGrad) + costs.of_wire(WireKind::GatherGrad));
+}
+
 // What a chunk of the stage keeps alive, and what its put-off W's do.
 struct ChunkBytes {
   std::int64_t alive = 0;
@@ -229,8 +240,9 @@ const Schedule& QuickLooks::schedule_of(const Config& config) {
                 asked.moe_fb_overlap,
                 asked.dualpipev_dw_detach};
   const auto found = schedules_.find(key);
-  return found != schedules_.end() ? found->second
-                                   : schedules_.emplace(key, make_schedule(config, given_costs(config))).first->second;
+  return found != schedules_.end()
+             ? found->second
+             : schedules_.emplace(key, make_schedule(config, given_costs(config))).first->second;
 }
 
 QuickLook QuickLooks::look(const Config& config) {
@@ -261,12 +273,8 @@ QuickLook QuickLooks::look(const Config& config) {
     look.bytes = std::max(look.bytes, parameters[r] + peak_of(schedule.ranks[r], chunks));
   }
   const Costs costs = compute_costs(layout, wires, config.schedule.moe_fb_overlap);
-  // Gradients are summed layer by layer, at the end.
-  const double layers_per_rank =
-      static_cast<double>(layout.layer_kinds.size()) / schedule.map.num_ranks;
-  look.makespan = simulate(schedule, costs).ranks.front().end +
-                  layers_per_rank * (wires.of_wire(WireKind::ReduceGrad) +
-                                     wires.of_wire(WireKind::GatherGrad));
+  look.makespan = simulate(schedule, costs).ranks.front().end;
+  if (!config.schedule.overlap_grad_reduce) look.makespan += reduction_time(layout, wires);
   return look;
 }
 

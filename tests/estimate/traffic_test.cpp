@@ -32,10 +32,28 @@ TEST(Traffic, ByArithmetic) {
   EXPECT_EQ(ranks[1].at(WireKind::SendBackward), (WireTraffic{3, 3 * 128}));
 }
 
-TEST(Traffic, ASumMovesTwoSharesOfEach) {
-  EXPECT_EQ(reduction_bytes(100, 1, 4), 0);
-  EXPECT_EQ(reduction_bytes(100, 4, 4), 2 * 3 * 25 * 4);
-  EXPECT_EQ(reduction_bytes(101, 4, 4), 2 * 3 * 26 * 4);  // padded to whole shares
+// Gradients of a rank: embedding or norm and head, and a layer; without experts' they are summed
+// over both ranks, experts' are held once. Two exchanges of half of them, in FP32.
+TEST(Traffic, OfGradientsByArithmetic) {
+  Config config = moe_config(2);
+  config.parallel.pipeline_model_parallel_size = 2;
+  config.parallel.expert_model_parallel_size = 2;
+  config.schedule.num_microbatches = 3;
+  config = resolved(config, {});
+  const RunPlan plan = make_step_plan(config);
+  const ModelSizes sizes = model_sizes(config);
+  const ActivationTable table = activation_table(sizes, 4, {4, 4}, 2);
+  const std::vector<RankTraffic> ranks =
+      count_traffic(plan.steps, plan.layout, plan.mesh, sizes, table, {4, 4});
+  const std::int64_t layer = 192 + 16 + 32;
+  EXPECT_EQ(ranks[0].at(WireKind::ReduceGrad), (WireTraffic{2, (80 + layer) / 2 * 4}));
+  EXPECT_EQ(ranks[1].at(WireKind::GatherGrad), (WireTraffic{2, (88 + layer) / 2 * 4}));
+}
+
+TEST(Traffic, AnExchangeOfASumMovesAShareOfEach) {
+  EXPECT_EQ(share_bytes(100, 1, 4), 0);
+  EXPECT_EQ(share_bytes(100, 4, 4), 3 * 25 * 4);
+  EXPECT_EQ(share_bytes(101, 4, 4), 3 * 26 * 4);  // padded to whole shares
 }
 
 }  // namespace
