@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "base/columns.h"
 #include "base/names.h"
 #include "estimate/run_report.h"
 #include "estimate/units.h"
@@ -10,6 +11,8 @@
 
 namespace weft {
 namespace {
+
+constexpr std::size_t kWidth = 96;
 
 // Times in the unit that keeps the step's digits few.
 struct TimeScale {
@@ -231,8 +234,10 @@ std::string bent_text(const RunReport& report) {
   if (report.bent.empty()) return "";
   std::string text = "\nrules of the original that this run bends\n";
   for (const BentRule& bent : report.bent) {
-    text += fmt::format("  {:<28} {}; the original would have said, of {}: {}; here: {}\n",
-                        bent.rule, bent.found, bent.feature, bent.original, bent.weft);
+    text += "  " + bent.rule + ": " + bent.found + "\n" +
+            indented("the original would have said, of " + bent.feature + ": " + bent.original, 6,
+                     kWidth) +
+            indented("here: " + bent.weft, 6, kWidth);
   }
   return text;
 }
@@ -244,7 +249,11 @@ std::string script_text(const RunReport& report) {
 std::string notes_text(const RunReport& report) {
   if (report.notes.empty()) return "";
   std::string text = "\nnotes\n";
-  for (const std::string& note : report.notes) text += "  - " + note + "\n";
+  for (const std::string& note : report.notes) {
+    std::string lines = indented(note, 4, kWidth);
+    lines[2] = '-';
+    text += lines;
+  }
   return text;
 }
 
