@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "config/derive.h"
 #include "estimate/plan_estimate.h"
 #include "overlap/stage_runner.h"
 #include "support/tiny_run.h"
