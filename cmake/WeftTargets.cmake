@@ -28,15 +28,19 @@ function(weft_train_library name)
   weft_see_torch(weft_${name})
 endfunction()
 
+# Lets ccache see which precompiled header a source used.
+function(weft_show_precompiled target)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    target_compile_options(${target} PRIVATE -fpch-preprocess)
+  endif()
+endfunction()
+
 # The wheel's fmt comes before Debian's and must not be linked against it.
 function(weft_use_torch target)
   target_link_libraries(${target} PUBLIC ${TORCH_LIBRARIES})
   target_include_directories(${target} SYSTEM PUBLIC ${TORCH_INCLUDE_DIRS})
   target_compile_definitions(${target} PRIVATE FMT_HEADER_ONLY)
-  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-    # Lets ccache see which precompiled header a source used.
-    target_compile_options(${target} PRIVATE -fpch-preprocess)
-  endif()
+  weft_show_precompiled(${target})
 endfunction()
 
 function(weft_see_torch target)
@@ -49,6 +53,20 @@ function(weft_see_torch target)
     target_precompile_headers(weft_torch_pch PRIVATE ${WEFT_TORCH_HEADERS})
   endif()
   target_precompile_headers(${target} REUSE_FROM weft_torch_pch)
+endfunction()
+
+# What every test of the plan half includes, compiled once.
+function(weft_precompile_test target)
+  if(NOT TARGET weft_test_pch)
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/weft_test_pch.cpp CONTENT "")
+    add_library(weft_test_pch OBJECT ${PROJECT_BINARY_DIR}/weft_test_pch.cpp)
+    target_compile_options(weft_test_pch PRIVATE ${WEFT_WARNINGS})
+    target_link_libraries(weft_test_pch PRIVATE GTest::gmock GTest::gtest)
+    target_precompile_headers(weft_test_pch PRIVATE <gmock/gmock.h> <map> <string> <vector>)
+    weft_show_precompiled(weft_test_pch)
+  endif()
+  weft_show_precompiled(${target})
+  target_precompile_headers(${target} REUSE_FROM weft_test_pch)
 endfunction()
 
 # weft_test(name SOURCES ... LINK ... [TORCH] [SLOW] [TIMEOUT seconds] [PROCESSORS n]): one
@@ -83,6 +101,7 @@ function(weft_test name)
     set(environment OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 ${WEFT_SANITIZE_ENVIRONMENT})
     set_tests_properties(${name} PROPERTIES ${properties} ENVIRONMENT "${environment}")
   else()
+    weft_precompile_test(${name})
     if(WEFT_SANITIZE)
       list(APPEND properties ENVIRONMENT ${WEFT_SANITIZE_ENVIRONMENT})
     endif()
