@@ -22,10 +22,14 @@ struct Case {
 };
 
 constexpr Case kCases[] = {
-    {"uniform", 4, 10, 9, {1, 1, 1}, 0},       {"uniform", 8, 32, 17, {1, 1, 1}, 0},
-    {"uniform", 8, 32, 8, {1, 1, 1}, 0},       {"long dgrad", 8, 32, 16, {1, 1.2, 0.8}, 0},
-    {"little memory", 8, 32, 10, {1, 1.1, 0.9}, 0}, {"woven", 8, 32, 17, {1, 1, 1}, 2.5},
-    {"woven", 16, 64, 33, {1, 1.1, 0.9}, 2.6}, {"many", 32, 512, 65, {1, 1.1, 0.9}, 0},
+    {"uniform", 4, 10, 9, {1, 1, 1}, 0},
+    {"uniform", 8, 32, 17, {1, 1, 1}, 0},
+    {"uniform", 8, 32, 8, {1, 1, 1}, 0},
+    {"long dgrad", 8, 32, 16, {1, 1.2, 0.8}, 0},
+    {"little memory", 8, 32, 10, {1, 1.1, 0.9}, 0},
+    {"woven", 8, 32, 17, {1, 1, 1}, 2.5},
+    {"woven", 16, 64, 33, {1, 1.1, 0.9}, 2.6},
+    {"many", 32, 512, 65, {1, 1.1, 0.9}, 0},
 };
 
 }  // namespace
@@ -50,8 +54,8 @@ int main() {
         lower_bound(make_problem(c.num_ranks, c.num_micro_batches, c.max_live_chunks, c.pair > 0,
                                  compute_costs(c.num_ranks, request.costs)));
     fmt::print("{:>14} {:>4} {:>5} {:>6} {:>8.2f} {:>10.6g} {:>10.6g} {:>10.6g}  {}\n", c.name,
-               c.num_ranks, c.num_micro_batches, c.max_live_chunks, seconds,
-               found.makespan, bound, found.built_in_makespan, found.best_built_in);
+               c.num_ranks, c.num_micro_batches, c.max_live_chunks, seconds, found.makespan, bound,
+               found.built_in_makespan, found.best_built_in);
   }
   return EXIT_SUCCESS;
 }

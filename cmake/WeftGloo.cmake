@@ -1,5 +1,5 @@
 # c10d's Gloo backend as found in LibTorch: target weft_gloo gives its header. The wheels lack
-# Gloo's own headers; then our declarations stand in. Tried once by running it; the answer is cached.
+# Gloo's own headers; then our declarations stand in. Tried once by running it, the answer kept.
 
 find_path(WEFT_GLOO_HEADERS gloo/rendezvous/store.h PATHS ${TORCH_INCLUDE_DIRS} NO_DEFAULT_PATH)
 add_library(weft_gloo INTERFACE)

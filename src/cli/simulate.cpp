@@ -25,8 +25,8 @@ namespace {
 // The compute level, or the steps level where the costs name wires.
 Timeline simulated(const Config& config, const Schedule& schedule, const Costs& costs) {
   if (costs.wires.empty()) return simulate(compute_level(schedule), costs);
-  return simulate(
-      lower(schedule, make_layout(config, schedule.map), costs, lower_options(config)), costs);
+  return simulate(lower(schedule, make_layout(config, schedule.map), costs, lower_options(config)),
+                  costs);
 }
 
 struct Simulation {
@@ -74,8 +74,8 @@ std::string text_of(const Simulation& simulation) {
   std::string text = "makespan " + print_double(simulation.metrics.makespan) + " " +
                      simulation.timeline.unit + "\n";
   if (simulation.makespan_without) {
-    text += "without --overlap-outside-steady " + print_double(*simulation.makespan_without) +
-            " " + simulation.timeline.unit + "\n";
+    text += "without --overlap-outside-steady " + print_double(*simulation.makespan_without) + " " +
+            simulation.timeline.unit + "\n";
   }
   text += "\n";
   text += fmt::format("{:>4} {:>10} {:>10} {:>10} {:>10} {:>12} {:>12}\n", "rank", "busy", "idle",
@@ -95,8 +95,9 @@ std::optional<double> makespan_without_flag(const Config& config, const Schedule
                                             const Costs& costs) {
   if (!config.schedule.overlap_outside_steady) return std::nullopt;
   if (costs.wires.empty()) {
-    log_info("--overlap-outside-steady changes nothing at the compute level: costs that name wires "
-             "(--costs) have the steps simulated");
+    log_info(
+        "--overlap-outside-steady changes nothing at the compute level: costs that name wires "
+        "(--costs) have the steps simulated");
     return std::nullopt;
   }
   Config without = config;

@@ -300,9 +300,8 @@ class C10dCommunicator : public Communicator {
     }
     const int member = static_cast<int>(own - members.begin());
     try {
-      BackendPtr backend =
-          kind.create(c10::make_intrusive<c10d::PrefixStore>(prefix, core_->store), member,
-                             static_cast<int>(members.size()));
+      BackendPtr backend = kind.create(c10::make_intrusive<c10d::PrefixStore>(prefix, core_->store),
+                                       member, static_cast<int>(members.size()));
       return std::make_shared<C10dGroup>(core_, name, members, member, std::move(backend),
                                          kind.is_stream_ordered);
     } catch (const std::exception& error) {

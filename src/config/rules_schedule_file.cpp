@@ -24,10 +24,9 @@ RuleBreak micro_batches_agree(const RuleInput& input) {
   const int asked = num_micro_batches(input.config, input.facts).value_or(in_file);
   if (asked == in_file) return {};
   if (input.request.given("num-microbatches")) {
-    return {with_flag(input, "num-microbatches"), "the file has " + std::to_string(in_file) +
-                                                      " micro-batches: give " +
-                                                      std::to_string(in_file) +
-                                                      " or leave the flag out"};
+    return {with_flag(input, "num-microbatches"),
+            "the file has " + std::to_string(in_file) + " micro-batches: give " +
+                std::to_string(in_file) + " or leave the flag out"};
   }
   return {with_flag(input, "global-batch-size"),
           "the sizes make " + std::to_string(asked) + " micro-batches, the file has " +
@@ -65,9 +64,9 @@ RuleBreak stages_agree(const RuleInput& input) {
 RuleBreak overlap_needs_pairs(const RuleInput& input) {
   if (!input.facts.schedule_file.has_value() || !input.config.schedule.moe_fb_overlap) return {};
   if (input.facts.schedule_file->has_pairs) return {};
-  return {input.request.found("schedules-method") + " with " +
-              input.request.found("moe-fb-overlap"),
-          "the file has no pair like (0F1;0B0)OVERLAP_F_B to weave: leave the flag out"};
+  return {
+      input.request.found("schedules-method") + " with " + input.request.found("moe-fb-overlap"),
+      "the file has no pair like (0F1;0B0)OVERLAP_F_B to weave: leave the flag out"};
 }
 
 constexpr auto kOwn = Verdict::Own;
@@ -76,8 +75,8 @@ constexpr auto kOwn = Verdict::Own;
 
 std::vector<Rule> schedule_file_rules() {
   return {
-      {"schedule-file-ranks", "schedule", kOwn, "",
-       "schedules-method pipeline-model-parallel-size", ranks_agree},
+      {"schedule-file-ranks", "schedule", kOwn, "", "schedules-method pipeline-model-parallel-size",
+       ranks_agree},
       {"schedule-file-micro-batches", "schedule", kOwn, "",
        "schedules-method num-microbatches global-batch-size micro-batch-size data-parallel-size",
        micro_batches_agree},

@@ -17,10 +17,10 @@ namespace weft {
 StageMap make_stage_map(const Config& config, Placement placement);
 
 // The layout string if there is one, else --num-layers by split_layers; without both, one layer a
-// stage. --decoder-first-pipeline-num-layers and -last- are what the first and last rank hold in all
-// their chunks, as in Megatron, under a V what the first and last stage hold; the other stages share
-// the rest. MTP layers sit with the loss, unless the string says otherwise. Throws UserError with
-// all that is wrong, naming the flags.
+// stage. --decoder-first-pipeline-num-layers and -last- are what the first and last rank hold in
+// all their chunks, as in Megatron, under a V what the first and last stage hold; the other stages
+// share the rest. MTP layers sit with the loss, unless the string says otherwise. Throws UserError
+// with all that is wrong, naming the flags.
 Layout make_layout(const Config& config, const StageMap& map);
 
 // What to tell a user whose layers did not divide by the stages; nothing if they did or if flags

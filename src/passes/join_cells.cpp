@@ -204,8 +204,8 @@ class Joiner {
 
 bool is_receive(const Cell& cell) {
   const Action* action = std::get_if<Action>(&cell);
-  return action != nullptr && (action->kind == ActionKind::RecvForward ||
-                               action->kind == ActionKind::RecvBackward);
+  return action != nullptr &&
+         (action->kind == ActionKind::RecvForward || action->kind == ActionKind::RecvBackward);
 }
 
 // The rank's cells with joined ones next to each other, and how many each is.

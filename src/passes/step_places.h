@@ -26,7 +26,7 @@ struct HandOver {
 
 // The sum of one bucket of gradients (chains.h), reduced and then gathered.
 struct Reduction {
-  int last_wgrad = HandOver::kNowhere;  // that adds to it
+  int last_wgrad = HandOver::kNowhere;                            // that adds to it
   int reduce = HandOver::kNowhere, reduced = HandOver::kNowhere;  // start and wait
   int gather = HandOver::kNowhere, gathered = HandOver::kNowhere;
 };
@@ -85,8 +85,8 @@ class StepPlaces {
   const int num_micro_batches_;
   std::vector<StageEvents> events_;                                    // [stage]
   std::vector<std::vector<std::vector<std::pair<int, int>>>> orders_;  // [stage, OrderKind]
-  std::vector<std::vector<int>> places_;  // [stage], of it [micro-batch, event]
-  std::vector<HandOver> hand_overs_;      // [direction, from, micro-batch]
+  std::vector<std::vector<int>> places_;              // [stage], of it [micro-batch, event]
+  std::vector<HandOver> hand_overs_;                  // [direction, from, micro-batch]
   std::vector<std::map<int, Reduction>> reductions_;  // [stage] by bucket
   std::vector<StrayStep> strays_;
 };

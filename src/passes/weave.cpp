@@ -381,9 +381,7 @@ Result run_in_turn(const Compiled& compiled, double overrun) {
 // Chains of one direction: the ranks that they go to wait for them, so of the orders in which they
 // run in turn the one that hands over earliest, in sum; then the one that ends first.
 Result first_to_hand_over(const Compiled& compiled, Result best) {
-  const auto rank = [](const Result& r) {
-    return std::tuple(r.score[1], r.score[0], r.score[2]);
-  };
+  const auto rank = [](const Result& r) { return std::tuple(r.score[1], r.score[0], r.score[2]); };
   for (double overrun : {0.0, 0.25, 0.5, 0.75, 1.0}) {
     Result result = run_in_turn(compiled, overrun);
     if (rank(result) < rank(best)) best = std::move(result);

@@ -30,7 +30,8 @@ const ScheduleEntry& require_entry(const std::string& name) {
   if (entry->build == nullptr) {
     throw UserError({"schedule-searched", std::string(kMethodFlag) + name,
                      "this schedule is searched for on costs, not built from sizes alone; built "
-                     "are " + join(built)});
+                     "are " +
+                         join(built)});
   }
   return *entry;
 }

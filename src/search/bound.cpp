@@ -65,8 +65,8 @@ double lower_bound(const SearchProblem& problem) {
     life += 2 * problem.p2p;
   }
   double bound = 0;
-  double head = 0;         // until the first forward is here
-  double first = through;  // until the first input gradient can be here
+  double head = 0;                // until the first forward is here
+  double first = through;         // until the first input gradient can be here
   double tail = least[0].wgrad0;  // behind this rank's last input gradient
   for (int r = 0; r < problem.num_ranks; ++r) {
     const Least& l = least[r];

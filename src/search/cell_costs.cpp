@@ -41,8 +41,8 @@ CellCosts compute_costs(int num_ranks, const Costs& costs) {
       for (int b = 0; b < 2; ++b) {
         const CellCosts::OfStage& backward = cells.stages[stage[b]];
         // Added in simulate()'s order, so that equal orders get equal times to the bit.
-        of_rank[f][b] = costs.pair.value_or(cells.stages[stage[f]].forward + backward.dgrad +
-                                            backward.wgrad);
+        of_rank[f][b] =
+            costs.pair.value_or(cells.stages[stage[f]].forward + backward.dgrad + backward.wgrad);
       }
     }
   }

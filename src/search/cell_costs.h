@@ -16,8 +16,8 @@ struct CellCosts {
     double wgrad = 1;
     double backward = 2;  // dgrad and wgrad in one cell
   };
-  std::vector<OfStage> stages;                               // [2P]
-  std::vector<std::array<std::array<double, 2>, 2>> pairs;   // [P][forward chunk][backward chunk]
+  std::vector<OfStage> stages;                              // [2P]
+  std::vector<std::array<std::array<double, 2>, 2>> pairs;  // [P][forward chunk][backward chunk]
   double p2p = 0;
 
   // True if some pair takes less time than its forward and its backward one after the other.

@@ -50,8 +50,8 @@ class Clock {
 
   const SearchProblem& problem_;
   std::vector<RankState> ranks_;
-  std::vector<Done> forward_, dgrad_;             // [stage, micro-batch]
-  std::vector<int> num_forward_, num_dgrad_;      // [stage] done
+  std::vector<Done> forward_, dgrad_;         // [stage, micro-batch]
+  std::vector<int> num_forward_, num_dgrad_;  // [stage] done
   std::vector<int> queue_;
 };
 

@@ -173,8 +173,8 @@ class Drafting {
         const double cost = problem_.cost_of(rank, op);
         const double ready = std::max({forward[f], dgrad[b], now});
         if (ready - now > policy_.patience * cost || state.dgrads[b] > state.wgrads[b]) continue;
-        const double saved = problem_.cost_of(rank, forward_op(f)) +
-                             problem_.cost_of(rank, backward_op(b)) - cost;
+        const double saved =
+            problem_.cost_of(rank, forward_op(f)) + problem_.cost_of(rank, backward_op(b)) - cost;
         const double score = ready - now - saved + (f == b ? 1e-3 * cost : 0);
         if (saved < 0 || score >= least) continue;
         least = score;

@@ -11,7 +11,11 @@ namespace {
 class Improvement {
  public:
   Improvement(const SearchProblem& problem, Draft draft, double bound, std::uint64_t seed)
-      : problem_(problem), clock_(problem), bound_(bound), random_(seed), best_(draft),
+      : problem_(problem),
+        clock_(problem),
+        bound_(bound),
+        random_(seed),
+        best_(draft),
         words_(std::move(draft.words)) {
     for (int r = 0; r < problem.num_ranks; ++r) {
       double work = 0;

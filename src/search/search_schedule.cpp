@@ -31,8 +31,7 @@ Judged judge(const AutoRequest& request, const Schedule& schedule, bool overlap)
     LowerOptions options = request.lowering;
     options.moe_fb_overlap = overlap;
     options.overlap_outside_steady = options.overlap_outside_steady && overlap;
-    const StepPlan plan =
-        lower(schedule, layout_on(schedule.map, *request.layout), costs, options);
+    const StepPlan plan = lower(schedule, layout_on(schedule.map, *request.layout), costs, options);
     timeline = simulate(plan, costs);
   } else {
     timeline = simulate(schedule, costs);
@@ -56,9 +55,9 @@ std::string summary_of(const FoundSchedule& found, int limit, double bound,
   }
   if (found.best_built_in.empty()) return text + "; no built-in schedule fits";
   const double gain = 1 - found.makespan / found.built_in_makespan;
-  text += fmt::format("; best built-in that fits: {}, makespan {}, bubble {}: ",
-                      found.best_built_in, number(found.built_in_makespan),
-                      number(found.built_in_bubble));
+  text +=
+      fmt::format("; best built-in that fits: {}, makespan {}, bubble {}: ", found.best_built_in,
+                  number(found.built_in_makespan), number(found.built_in_bubble));
   if (gain > 5e-5) return text + fmt::format("{:.2f} % gained", 100 * gain);
   if (gain < -1e-9) return text + "faster here, since its stages lie on the ranks as a loop";
   return text + "nothing gained";
@@ -105,16 +104,16 @@ class ScheduleSearch {
       if (!request_.layout) break;
     }
     for (const BuiltIn& built_in : built_ins_) compare(built_in);
-    found_.summary = summary_of(found_, limit_, request_.layout ? 0 : lower_bound(problem),
-                                request_.costs.unit);
+    found_.summary =
+        summary_of(found_, limit_, request_.layout ? 0 : lower_bound(problem), request_.costs.unit);
     return std::move(found_);
   }
 
  private:
   SearchProblem make_search_problem() const {
-    const CellCosts costs =
-        request_.layout ? woven_costs(*request_.layout, request_.costs, request_.overlap)
-                        : compute_costs(request_.num_ranks, request_.costs);
+    const CellCosts costs = request_.layout
+                                ? woven_costs(*request_.layout, request_.costs, request_.overlap)
+                                : compute_costs(request_.num_ranks, request_.costs);
     return make_problem(request_.num_ranks, request_.num_micro_batches, limit_,
                         request_.overlap || costs.pairs_pay(), costs);
   }

@@ -29,11 +29,11 @@ int default_live_chunks(int num_ranks);
 struct FoundSchedule {
   Schedule schedule;
   double makespan = 0;
-  double bubble = 0;           // the largest of a rank
-  std::string best_built_in;   // flags; empty: none fits
+  double bubble = 0;          // the largest of a rank
+  std::string best_built_in;  // flags; empty: none fits
   double built_in_makespan = 0;
   double built_in_bubble = 0;
-  std::string summary;         // for a person, one line: both, and what was gained
+  std::string summary;  // for a person, one line: both, and what was gained
 };
 
 // F, I, W, B and, with `overlap` or where one costs less than its halves, pairs; each stage takes

@@ -87,9 +87,9 @@ class Search {
 
  private:
   static const Draft* best_of(const std::vector<Draft>& drafts) {
-    const auto least = std::min_element(
-        drafts.begin(), drafts.end(),
-        [](const Draft& a, const Draft& b) { return a.makespan < b.makespan; });
+    const auto least =
+        std::min_element(drafts.begin(), drafts.end(),
+                         [](const Draft& a, const Draft& b) { return a.makespan < b.makespan; });
     return least == drafts.end() ? nullptr : &*least;
   }
   static void sort(std::vector<Draft>& drafts) {

@@ -77,7 +77,8 @@ class FileWriter {
 };
 
 // A file that appears under its name only when it is complete: written beside it as `NAME.tmp`,
-// renamed by commit(), through symbolic links. Without commit() nothing is left and an older file stays as it was.
+// renamed by commit(), through symbolic links. Without commit() nothing is left and an older file
+// stays as it was.
 class AtomicFile {
  public:
   explicit AtomicFile(const std::filesystem::path& path);

@@ -126,29 +126,28 @@ TEST(Rules, FlagsAgreeWithTheScheduleOfAFile) {
               ElementsAre("schedule-file-ranks"));
   EXPECT_THAT(broken_beside({"--num-virtual-stages-per-pipeline-rank", "3"}),
               ElementsAre("schedule-file-stages"));
-  EXPECT_THAT(
-      broken_beside({"--num-layers", "8", "--num-layers-per-virtual-pipeline-stage", "4"}),
-      ElementsAre("schedule-file-stages"));
+  EXPECT_THAT(broken_beside({"--num-layers", "8", "--num-layers-per-virtual-pipeline-stage", "4"}),
+              ElementsAre("schedule-file-stages"));
   EXPECT_THAT(broken_beside({"--moe-fb-overlap"}), ElementsAre("schedule-file-pairs"));
   EXPECT_THAT(broken_beside({"--dualpipev-dw-detach"}), ElementsAre("detach-needs-dualpipev"));
-  EXPECT_THAT(broken(Verb::Schedule,
-                     {"--schedules-method", "x.csv", "--global-batch-size", "6",
-                      "--micro-batch-size", "1"},
-                     facts),
-              ElementsAre("schedule-file-micro-batches"));
+  EXPECT_THAT(
+      broken(Verb::Schedule,
+             {"--schedules-method", "x.csv", "--global-batch-size", "6", "--micro-batch-size", "1"},
+             facts),
+      ElementsAre("schedule-file-micro-batches"));
   RunFacts with_layout = facts;
   with_layout.layout_stages = 8;
-  EXPECT_THAT(broken(Verb::Schedule,
-                     {"--schedules-method", "x.csv", "--num-microbatches", "8"}, with_layout),
+  EXPECT_THAT(broken(Verb::Schedule, {"--schedules-method", "x.csv", "--num-microbatches", "8"},
+                     with_layout),
               ElementsAre("schedule-file-stages"));
 }
 
 TEST(Rules, AFileMayHavePairsAndAV) {
   const RunFacts facts{.schedule_file = ScheduleFileFacts{1, 2, true, 8, true}};
-  EXPECT_THAT(broken(Verb::Schedule,
-                     {"--schedules-method", "x.csv", "--num-microbatches", "8", "--moe-fb-overlap"},
-                     facts),
-              IsEmpty());
+  EXPECT_THAT(
+      broken(Verb::Schedule,
+             {"--schedules-method", "x.csv", "--num-microbatches", "8", "--moe-fb-overlap"}, facts),
+      IsEmpty());
   EXPECT_THAT(broken(Verb::Layout, {"--schedules-method", "x.csv", "--placement", "v"}, facts),
               IsEmpty());
   EXPECT_THAT(broken(Verb::Layout, {"--schedules-method", "x.csv", "--placement", "looped"}, facts),

@@ -91,9 +91,9 @@ TEST(CostsToml, RoundTripKeepsEveryBit) {
 }
 
 TEST(CostsToml, RefusalNamesFileLineKeyAndValue) {
-  EXPECT_THAT(
-      refusal("unit = \"ms\"\n[wires]\ndispatch = -2.0\n"),
-      AllOf(HasSubstr("costs.toml:3"), HasSubstr("wires.dispatch = -2.0"), HasSubstr("from 0 to 1e15")));
+  EXPECT_THAT(refusal("unit = \"ms\"\n[wires]\ndispatch = -2.0\n"),
+              AllOf(HasSubstr("costs.toml:3"), HasSubstr("wires.dispatch = -2.0"),
+                    HasSubstr("from 0 to 1e15")));
   EXPECT_THAT(refusal("[wires]\ndispatch = \"fast\"\n"), HasSubstr("wires.dispatch = "));
   EXPECT_THAT(refusal("p2p = nan\n"), HasSubstr("p2p = nan"));
   EXPECT_THAT(refusal("p2p = 1e308\n"), HasSubstr("from 0 to 1e15"));

@@ -28,8 +28,9 @@ void PrintTo(const Starter& starter, std::ostream* out) { *out << starter.name; 
 class StartedBy : public Workplace, public testing::WithParamInterface<Starter> {
  protected:
   void SetUp() override {
-    ASSERT_NE(GetParam().command(1)[0], "") << "it was not found when the build was configured: torchrun "
-                                       "comes with the LibTorch wheel, mpirun with openmpi-bin";
+    ASSERT_NE(GetParam().command(1)[0], "")
+        << "it was not found when the build was configured: torchrun "
+           "comes with the LibTorch wheel, mpirun with openmpi-bin";
   }
 };
 
@@ -68,7 +69,8 @@ TEST_P(StartedBy, ADeathEndsAllWithALineFromEachThatIsLeft) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Launcher, StartedBy, testing::Values(Starter{"Torchrun", torchrun}, Starter{"Mpirun", mpirun}),
+INSTANTIATE_TEST_SUITE_P(Launcher, StartedBy,
+                         testing::Values(Starter{"Torchrun", torchrun}, Starter{"Mpirun", mpirun}),
                          [](const auto& made) { return made.param.name; });
 
 }  // namespace

@@ -139,8 +139,7 @@ TEST(MakeLayout, SizesOfTheEnds) {
   config.schedule.decoder_last_pipeline_num_layers = 4;
   EXPECT_THAT(counts_of(layout_of(config, Placement::Looped)), ElementsAre(2, 5, 5, 4));
   config.schedule.num_virtual_stages_per_pipeline_rank = 2;
-  EXPECT_THAT(counts_of(layout_of(config, Placement::Looped)),
-              ElementsAre(1, 2, 3, 2, 1, 3, 2, 2));
+  EXPECT_THAT(counts_of(layout_of(config, Placement::Looped)), ElementsAre(1, 2, 3, 2, 1, 3, 2, 2));
   config.schedule.num_virtual_stages_per_pipeline_rank.reset();
   EXPECT_THAT(counts_of(layout_of(config, Placement::V)), ElementsAre(2, 1, 2, 2, 2, 2, 1, 4));
   config.schedule.decoder_last_pipeline_num_layers.reset();

@@ -50,8 +50,9 @@ TEST(JoinCells, AWgradJoinsOnlyALaterBackward) {
 // The second micro-batch cannot come before the first has gone through both stages and back: rank 0
 // stops waiting for it.
 TEST(JoinCells, WhatCannotComeTogetherRunsAlone) {
-  const JoinedSchedule plan = joined("0F0,0F1,2F0,2F1,2B0,2B1,0B0,0B1\n"
-                                     "1F0,3F0,1F1,3F1,3B0,3B1,1B0,1B1\n");
+  const JoinedSchedule plan = joined(
+      "0F0,0F1,2F0,2F1,2B0,2B1,0B0,0B1\n"
+      "1F0,3F0,1F1,3F1,3B0,3B1,1B0,1B1\n");
   for (const std::vector<int>& counts : plan.num_joined) {
     for (int count : counts) EXPECT_LE(count, 2);
   }

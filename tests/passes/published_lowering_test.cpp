@@ -50,8 +50,8 @@ std::string messages(const Schedule& schedule) {
 
 bool is_receive(const Cell& cell) {
   const Action* action = std::get_if<Action>(&cell);
-  return action != nullptr && (action->kind == ActionKind::RecvForward ||
-                               action->kind == ActionKind::RecvBackward);
+  return action != nullptr &&
+         (action->kind == ActionKind::RecvForward || action->kind == ActionKind::RecvBackward);
 }
 
 Schedule without_receives(Schedule schedule) {

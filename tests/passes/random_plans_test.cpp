@@ -25,16 +25,16 @@ struct Built {
 };
 
 Built random_schedule(std::mt19937& random, int max_micro_batches) {
-  static const std::vector<std::string> names = {
-      "gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "dualpipev", "no-pipeline"};
+  static const std::vector<std::string> names = {"gpipe", "1f1b", "interleaved", "zb-h1",
+                                                 "zb-h2", "zb-v", "dualpipev",   "no-pipeline"};
   Built built;
   built.name = names[random() % names.size()];
   BuildRequest& request = built.request;
   request.num_ranks = built.name == "no-pipeline" ? 1 : 1 + static_cast<int>(random() % 8);
   if (built.name == "interleaved") request.num_ranks = std::max(2, request.num_ranks);
   const ScheduleEntry& entry = *find_schedule(built.name);
-  request.chunks_per_rank = built.name == "interleaved" ? 2 + static_cast<int>(random() % 2)
-                                                        : std::max(1, entry.chunks);
+  request.chunks_per_rank =
+      built.name == "interleaved" ? 2 + static_cast<int>(random() % 2) : std::max(1, entry.chunks);
   request.num_micro_batches = 1 + static_cast<int>(random() % max_micro_batches);
   request.overlap = entry.has_pairs && random() % 2 == 0;
   request.detach = built.name == "dualpipev" && random() % 2 == 0;

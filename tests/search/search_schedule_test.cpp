@@ -102,8 +102,7 @@ TEST(SearchSchedule, PairsOnlyWhereAskedForOrPaid) {
 bool wgrads_rise(const Schedule& schedule) {
   std::map<Stage, int> next;
   const auto take = [&next](const Action& action) {
-    const bool has_wgrad =
-        action.kind == ActionKind::Wgrad || action.kind == ActionKind::Backward;
+    const bool has_wgrad = action.kind == ActionKind::Wgrad || action.kind == ActionKind::Backward;
     return !has_wgrad || action.micro_batch.value == next[action.stage]++;
   };
   for (const auto& cells : schedule.ranks) {
@@ -161,11 +160,10 @@ TEST(SearchSchedule, RandomCostsAndLimits) {
     ASSERT_LE(peak_live_chunks(found.schedule), limit);
     const double makespan = measure(simulate(found.schedule, request.costs)).makespan;
     ASSERT_EQ(makespan, found.makespan);
-    for (const BuiltIn& built_in : built_ins_that_fit(
-             request.num_ranks, request.num_micro_batches, limit, request.overlap)) {
+    for (const BuiltIn& built_in :
+         built_ins_that_fit(request.num_ranks, request.num_micro_batches, limit, request.overlap)) {
       // Other placements have other hand-overs, and other stages beside each other.
-      const bool comparable =
-          built_in.schedule.map.placement == Placement::V || random.uniform;
+      const bool comparable = built_in.schedule.map.placement == Placement::V || random.uniform;
       if (!comparable) continue;
       const Costs costs = costs_on(built_in.schedule.map, request.costs);
       ASSERT_LE(makespan, measure(simulate(built_in.schedule, costs)).makespan * (1 + 1e-12))
@@ -196,8 +194,8 @@ TEST(SearchSchedule, JudgesLoweredPlansWhereCostsNameWires) {
     const FoundSchedule found = search_schedule(request);
     const LowerOptions options{.moe_fb_overlap = overlap};
     const auto lowered = [&](const Schedule& schedule) {
-      return measure(simulate(lower(schedule, *request.layout, request.costs, options),
-                              request.costs))
+      return measure(
+                 simulate(lower(schedule, *request.layout, request.costs, options), request.costs))
           .makespan;
     };
     EXPECT_EQ(lowered(found.schedule), found.makespan);

@@ -124,8 +124,8 @@ TEST_F(ClosedForms, OneFOneBAndGPipe) {
     draw_costs();
     const BuildRequest request{.num_ranks = whole(1, 16), .num_micro_batches = whole(1, 40)};
     SCOPED_TRACE(sizes(request));
-    const double bubble = (request.num_ranks - 1) *
-                          (costs_.stage.forward + costs_.stage.dgrad + costs_.stage.wgrad);
+    const double bubble =
+        (request.num_ranks - 1) * (costs_.stage.forward + costs_.stage.dgrad + costs_.stage.wgrad);
     EXPECT_NEAR(makespan("1f1b", request) - work(request), bubble, 1e-9);
     EXPECT_NEAR(makespan("gpipe", request) - work(request), bubble, 1e-9);
   }

@@ -47,8 +47,7 @@ std::vector<Way> ways_from_files(int micro_batches) {
   std::vector<Way> ways;
   for (bool overlap : {false, true}) {
     ways.push_back({"printed", overlap, false, 2, 2, print_csv(printed)});
-    ways.push_back(
-        {"lowered", overlap, false, 2, 2, print_csv(lower_transfers(printed, true))});
+    ways.push_back({"lowered", overlap, false, 2, 2, print_csv(lower_transfers(printed, true))});
     if (micro_batches == 3) ways.push_back({"by-hand", overlap, false, 2, 2, kByHand});
   }
   for (const std::string level : {"compute", "comms"}) {
@@ -60,8 +59,8 @@ std::vector<Way> ways_from_files(int micro_batches) {
 }
 
 std::vector<Way> all_ways(int micro_batches) {
-  std::vector<Way> ways = {{"no-pipeline"}, {"no-pipeline", true}, {"dualpipev", true, true},
-                           {"gpipe"},       {"zb-v", true}};
+  std::vector<Way> ways = {
+      {"no-pipeline"}, {"no-pipeline", true}, {"dualpipev", true, true}, {"gpipe"}, {"zb-v", true}};
   for (const Way& way : ways_from_files(micro_batches)) ways.push_back(way);
   for (int pp : {2, 4}) {
     for (const char* method : {"gpipe", "1f1b", "zb-h1", "zb-h2", "zb-v"}) {

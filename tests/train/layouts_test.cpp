@@ -99,17 +99,15 @@ TEST(Layouts, FlagsOfStageSizes) {
                     schedule.decoder_last_pipeline_num_layers = 3;
                   }),
             expected);
-  EXPECT_EQ(found({.method = "interleaved", .overlap = true},
-                  [](ScheduleConfig& schedule) {
-                    schedule.num_layers_per_virtual_pipeline_stage = 1;
-                  }),
-            expected);
+  EXPECT_EQ(
+      found({.method = "interleaved", .overlap = true},
+            [](ScheduleConfig& schedule) { schedule.num_layers_per_virtual_pipeline_stage = 1; }),
+      expected);
   // Six layers make two rounds of stages of two, which then hold fewer.
-  EXPECT_EQ(found({.method = "interleaved"},
-                  [](ScheduleConfig& schedule) {
-                    schedule.num_layers_per_virtual_pipeline_stage = 2;
-                  }),
-            expected);
+  EXPECT_EQ(
+      found({.method = "interleaved"},
+            [](ScheduleConfig& schedule) { schedule.num_layers_per_virtual_pipeline_stage = 2; }),
+      expected);
 }
 
 TEST(Layouts, NoopLayersAnywhere) {
