@@ -314,6 +314,10 @@ void RequestReader::apply(const Flag& flag, const Source& source) {
   const std::string found = place_and_value(source);
   std::optional<Violation> violation = set_flag(flag, source.text, found, request_.config);
   if (!violation.has_value()) violation = refusal(flag, source.text, found);
+  // As of `--save "$FOLDER"` where there is no such variable: not the same as no flag.
+  if (!violation.has_value() && source.text.empty() && !is_switch(flag)) {
+    violation = {"flag-value", found, "empty; give a value, or leave the flag out"};
+  }
   if (!violation.has_value()) return;
   violations_.push_back(std::move(*violation));
   request_.broken.insert(std::string(flag.name));

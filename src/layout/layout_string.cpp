@@ -17,6 +17,9 @@ struct PlacedChar {
   std::size_t place = 0;
 };
 
+// True for a byte of UTF-8 that does not begin a character.
+bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
+
 // What moves the cursor would part the caret from its place.
 char visible(char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f' ? '?' : c; }
 
@@ -42,10 +45,7 @@ class Reader {
   }
 
   [[noreturn]] void refuse(std::size_t place, const std::string& message) const {
-    std::string shown = text_;
-    std::transform(shown.begin(), shown.end(), shown.begin(), visible);
-    throw UserError({"layout-string", "--pipeline-model-parallel-layout",
-                     message + "\n    " + shown + "\n    " + std::string(place, ' ') + "^"});
+    throw UserError({"layout-string", "--pipeline-model-parallel-layout", message + around(place)});
   }
 
  private:
@@ -74,16 +74,40 @@ class Reader {
   void read_repeated_char(std::vector<PlacedChar>& out) {
     const PlacedChar at = chars_[next_];
     if (std::string_view("EtmL|").find(at.value) == std::string_view::npos) {
-      refuse(at.place, unexpected(at.value));
+      refuse(at.place, unexpected(at));
     }
     ++next_;
     append_repeated(out, {at}, peek() == '*' ? read_count() : 1);
   }
 
-  static std::string unexpected(char c) {
-    if (c == ')') return "`)` without a `(`";
-    if (c == '*') return "`*` repeats one character or one group, once";
-    return std::string("unknown character `") + visible(c) +
+  // The first byte at `place` or behind it that begins a character of UTF-8.
+  std::size_t character_start(std::size_t place) const {
+    while (place < text_.size() && is_continuation(text_[place])) ++place;
+    return place;
+  }
+
+  // Two lines: the string, of a long one a part, and a caret under the place.
+  std::string around(std::size_t place) const {
+    constexpr std::size_t kBefore = 40;
+    constexpr std::size_t kBehind = 30;
+    const std::size_t first = place > kBefore ? character_start(place - kBefore) : 0;
+    const std::size_t last = character_start(std::min(text_.size(), place + kBehind));
+    std::string shown = text_.substr(first, last - first);
+    std::transform(shown.begin(), shown.end(), shown.begin(), visible);
+    const std::string dots = first > 0 ? "..." : "";
+    const auto columns = std::count_if(text_.begin() + static_cast<std::ptrdiff_t>(first),
+                                       text_.begin() + static_cast<std::ptrdiff_t>(place),
+                                       [](char c) { return !is_continuation(c); });
+    return "\n    " + dots + shown + (last < text_.size() ? "..." : "") + "\n    " +
+           std::string(dots.size() + static_cast<std::size_t>(columns), ' ') + "^";
+  }
+
+  std::string unexpected(const PlacedChar& at) const {
+    if (at.value == ')') return "`)` without a `(`";
+    if (at.value == '*') return "`*` repeats one character or one group, once";
+    std::string character = text_.substr(at.place, character_start(at.place + 1) - at.place);
+    std::transform(character.begin(), character.end(), character.begin(), visible);
+    return "unknown character `" + character +
            "`; expected E (embedding), t (decoder layer), m (MTP layer), L (loss), |, ( or a comma";
   }
 

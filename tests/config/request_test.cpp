@@ -214,6 +214,15 @@ TEST(ReadRequest, RefusesNumbersThatDoNotFit) {
   }
 }
 
+TEST(ReadRequest, RefusesEmptyTexts) {
+  const Outcome outcome = read(Verb::Train, {"--save", ""});
+  ASSERT_EQ(outcome.violations.size(), 1U);
+  EXPECT_EQ(outcome.violations[0].rule, "flag-value");
+  EXPECT_EQ(outcome.violations[0].message, "empty; give a value, or leave the flag out");
+  EXPECT_EQ(read(Verb::Layout, {""}).violations.size(), 1U);
+  EXPECT_EQ(read(Verb::Train, {}, {{"WEFT_SAVE", ""}}).violations.size(), 0U);
+}
+
 TEST(ReadRequest, SwitchesTakeTrueAndFalse) {
   EXPECT_FALSE(
       read(Verb::Train, {"--moe-fb-overlap=false"}).request.config.schedule.moe_fb_overlap);

@@ -50,6 +50,24 @@ TEST(LayoutString, SixtyOneLayersOnThirtyTwoStages) {
   EXPECT_EQ(stage_text(stages[31]), "L");
 }
 
+TEST(LayoutString, ACharacterOfSeveralBytesIsShownWhole) {
+  EXPECT_EQ(
+      message_of("E\xC3\xA9tL"),
+      "unknown character `\xC3\xA9`; expected E (embedding), t (decoder layer), m (MTP layer), "
+      "L (loss), |, ( or a comma\n"
+      "    E\xC3\xA9tL\n"
+      "     ^");
+}
+
+TEST(LayoutString, OfALongStringTheErrorShowsAPart) {
+  EXPECT_EQ(message_of("E" + std::string(100, 't') + "xt" + std::string(100, 't') + "L"),
+            "unknown character `x`; expected E (embedding), t (decoder layer), m (MTP layer), L "
+            "(loss), |, ( or a comma\n"
+            "    ..." +
+                std::string(40, 't') + "x" + std::string(29, 't') + "...\n    " +
+                std::string(43, ' ') + "^");
+}
+
 TEST(LayoutString, AnErrorShowsItsPlace) {
   EXPECT_EQ(message_of("Ett|xt|L"),
             "unknown character `x`; expected E (embedding), t (decoder layer), m (MTP layer), L "
