@@ -4,7 +4,7 @@
 # GCC 12 reports overlapping copies, overflows and uninitialised members inside its own string,
 # optional and variant where there are none.
 set(WEFT_WARNINGS -Wall -Wextra -Wshadow -Wnon-virtual-dtor
-  -Wno-restrict -Wno-stringop-overflow -Wno-maybe-uninitialized)
+  -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow -Wno-maybe-uninitialized)
 if(WEFT_WERROR)
   list(APPEND WEFT_WARNINGS -Werror)
 endif()

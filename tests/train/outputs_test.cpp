@@ -16,6 +16,16 @@ namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
+TrainConfig outputs(const std::string& save, const std::string& metrics,
+                    const std::string& timeline, const std::string& save_gradients) {
+  TrainConfig train;
+  train.save = save;
+  train.metrics = metrics;
+  train.timeline = timeline;
+  train.save_gradients = save_gradients;
+  return train;
+}
+
 class Outputs : public testing::Test {
  protected:
   Outputs() {
@@ -42,44 +52,40 @@ class Outputs : public testing::Test {
 
 TEST_F(Outputs, NewNamesAndFilesThatAreReplacedPass) {
   fs::create_symlink(path("text"), path("link"));
-  EXPECT_THAT(refused({.save = path("a/b/c"),
-                       .metrics = path("text"),
-                       .timeline = path("t"),
-                       .save_gradients = path("g")}),
-              ElementsAre());
-  EXPECT_THAT(refused({.metrics = "/dev/null", .save_gradients = path("link")}), ElementsAre());
+  EXPECT_THAT(refused(outputs(path("a/b/c"), path("text"), path("t"), path("g"))), ElementsAre());
+  EXPECT_THAT(refused(outputs("", "/dev/null", "", path("link"))), ElementsAre());
 }
 
 TEST_F(Outputs, AllThatCannotBeWrittenIsToldAtOnce) {
-  EXPECT_THAT(
-      refused({.save = path("text"), .metrics = path("none/m.jsonl"), .save_gradients = path("")}),
-      ElementsAre(HasSubstr("--save " + path("text") + ": " + path("text") + " is a file"),
-                  HasSubstr("--metrics " + path("none/m.jsonl") + ": there is no folder"),
-                  HasSubstr("is a folder, a file is needed")));
+  EXPECT_THAT(refused(outputs(path("text"), path("none/m.jsonl"), "", path(""))),
+              ElementsAre(HasSubstr("--save " + path("text") + ": " + path("text") + " is a file"),
+                          HasSubstr("--metrics " + path("none/m.jsonl") + ": there is no folder"),
+                          HasSubstr("is a folder, a file is needed")));
 }
 
 TEST_F(Outputs, AFolderBelowAFileCannotBeMade) {
-  EXPECT_THAT(refused({.save = path("text/deeper/still")}), ElementsAre(HasSubstr("is a file")));
+  EXPECT_THAT(refused(outputs(path("text/deeper/still"), "", "", "")),
+              ElementsAre(HasSubstr("is a file")));
 }
 
 TEST_F(Outputs, ANameThatIsTooLongIsRefused) {
-  EXPECT_THAT(refused({.metrics = path(std::string(300, 'a'))}),
+  EXPECT_THAT(refused(outputs("", path(std::string(300, 'a')), "", "")),
               ElementsAre(HasSubstr("File name too long")));
 }
 
 TEST_F(Outputs, TwoOutputsShareNoFile) {
   fs::create_symlink(path("text"), path("link"));
-  EXPECT_THAT(refused({.metrics = path("text"), .save_gradients = path("link")}),
+  EXPECT_THAT(refused(outputs("", path("text"), "", path("link"))),
               ElementsAre(HasSubstr("is where --metrics goes too")));
-  EXPECT_THAT(refused({.metrics = path("s.json"), .timeline = path("./s")}),
+  EXPECT_THAT(refused(outputs("", path("s.json"), path("./s"), "")),
               ElementsAre(HasSubstr("is where --metrics goes too")));
 }
 
 TEST_F(Outputs, APipeIsNotReplaced) {
   ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
-  EXPECT_THAT(refused({.save_gradients = path("pipe")}),
+  EXPECT_THAT(refused(outputs("", "", "", path("pipe"))),
               ElementsAre(HasSubstr("is no regular file")));
-  EXPECT_THAT(refused({.metrics = path("pipe")}), ElementsAre());
+  EXPECT_THAT(refused(outputs("", path("pipe"), "", "")), ElementsAre());
 }
 
 }  // namespace
