@@ -55,6 +55,9 @@ function(weft_see_torch target)
   target_precompile_headers(${target} REUSE_FROM weft_torch_pch)
 endfunction()
 
+# These tests compile in half the time and run as fast: the work is in the libraries.
+set(WEFT_TEST_OPTIMISATION $<$<CONFIG:Release>:-O1>)
+
 # What every test of the plan half includes, compiled once.
 function(weft_precompile_test target)
   if(NOT TARGET weft_test_pch)
@@ -63,8 +66,10 @@ function(weft_precompile_test target)
     target_compile_options(weft_test_pch PRIVATE ${WEFT_WARNINGS})
     target_link_libraries(weft_test_pch PRIVATE GTest::gmock GTest::gtest)
     target_precompile_headers(weft_test_pch PRIVATE <gmock/gmock.h> <map> <string> <vector>)
+    target_compile_options(weft_test_pch PRIVATE ${WEFT_TEST_OPTIMISATION})
     weft_show_precompiled(weft_test_pch)
   endif()
+  target_compile_options(${target} PRIVATE ${WEFT_TEST_OPTIMISATION})
   weft_show_precompiled(${target})
   target_precompile_headers(${target} REUSE_FROM weft_test_pch)
 endfunction()
