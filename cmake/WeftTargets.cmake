@@ -1,10 +1,13 @@
 # Targets of the two halves. A source of the plan half cannot see LibTorch: its include path is not
 # there.
 
-# GCC 12 reports overlapping copies, overflows and uninitialised members inside its own string,
-# optional and variant where there are none.
-set(WEFT_WARNINGS -Wall -Wextra -Wshadow -Wnon-virtual-dtor
-  -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow -Wno-maybe-uninitialized)
+set(WEFT_WARNINGS -Wall -Wextra -Wshadow -Wnon-virtual-dtor)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  # GCC 12 reports overlapping copies, overflows and uninitialised members inside its own string,
+  # optional and variant where there are none.
+  list(APPEND WEFT_WARNINGS
+    -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow -Wno-maybe-uninitialized)
+endif()
 if(WEFT_WERROR)
   list(APPEND WEFT_WARNINGS -Werror)
 endif()

@@ -29,10 +29,9 @@ UserError::UserError(std::vector<Violation> violations)
 PlanError::PlanError(std::vector<Finding> findings)
     : std::runtime_error(join(findings)), findings_(std::move(findings)) {}
 
-void weft_assert(bool condition, const char* what, std::source_location where) {
+void weft_assert(bool condition, const char* what, const char* file, int line) {
   if (condition) return;
-  throw InternalError(std::string(where.file_name()) + ":" + std::to_string(where.line()) + ": " +
-                      what);
+  throw InternalError(std::string(file) + ":" + std::to_string(line) + ": " + what);
 }
 
 }  // namespace weft

@@ -2,7 +2,6 @@
 // an exit code.
 #pragma once
 
-#include <source_location>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -67,7 +66,8 @@ class InternalError : public std::logic_error {
 };
 
 // Throws InternalError with the place if `condition` is false.
-void weft_assert(bool condition, const char* what,
-                 std::source_location where = std::source_location::current());
+// The defaults are the caller's place: Clang 14 has no std::source_location.
+void weft_assert(bool condition, const char* what, const char* file = __builtin_FILE(),
+                 int line = __builtin_LINE());
 
 }  // namespace weft

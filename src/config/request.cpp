@@ -153,6 +153,7 @@ void RequestReader::refuse_unknown(const std::vector<std::string>& extras) {
 }
 
 void RequestReader::read_command_line(const std::vector<std::string>& arguments) {
+  if (arguments.empty()) return;
   CLI::App app;
   app.set_help_flag();
   app.allow_extras();
@@ -186,7 +187,8 @@ void RequestReader::read_command_line(const std::vector<std::string>& arguments)
   for (const auto& [name, values] : results) {
     const Flag& flag = *find_flag(name);
     // Scripts put together from parts do repeat themselves.
-    const bool differ = std::ranges::any_of(values, [&](const auto& v) { return v != values[0]; });
+    const bool differ = std::ranges::any_of(
+        values, [&first = values[0]](const std::string& value) { return value != first; });
     if (differ) {
       violations_.push_back({"flag-given-twice", dashed(name) + " " + join(values, ", "),
                              "given more than once with values that differ: leave one"});
