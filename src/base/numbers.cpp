@@ -1,5 +1,6 @@
 #include "base/numbers.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -40,5 +41,12 @@ std::string print_double(double value) {
 std::optional<double> parse_double(std::string_view text) { return parse<double>(text); }
 
 std::optional<std::int64_t> parse_int64(std::string_view text) { return parse<std::int64_t>(text); }
+
+std::optional<double> median(std::vector<double> values) {
+  if (values.empty()) return std::nullopt;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
 
 }  // namespace weft

@@ -1,10 +1,11 @@
-// Numbers to text and back without loss.
+// Numbers to text and back without loss; medians.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace weft {
 
@@ -17,5 +18,8 @@ std::string print_double(double value);
 // number or does not fit.
 std::optional<double> parse_double(std::string_view text);
 std::optional<std::int64_t> parse_int64(std::string_view text);
+
+// Of an even number of values the greater one in the middle; empty if there are none.
+std::optional<double> median(std::vector<double> values);
 
 }  // namespace weft

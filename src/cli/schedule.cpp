@@ -79,16 +79,8 @@ std::string list_text(const Rows& rows) {
   return text;
 }
 
-// What steps cost: as --costs says, else as estimated from the model.
-Costs step_costs(const Config& config) {
-  if (!config.train.costs.empty()) return read_costs(config.train.costs);
-  return estimate_costs(config.model, config.parallel,
-                        config.schedule.micro_batch_size.value_or(1));
-}
-
-StepPlan lowered(const Config& config, const Schedule& schedule) {
-  return lower(schedule, make_layout(config, schedule.map), step_costs(config),
-               lower_options(config));
+StepPlan lowered(const Config& config, const Schedule& schedule, const Costs& costs) {
+  return lower(schedule, make_layout(config, schedule.map), costs, lower_options(config));
 }
 
 Rows lowered_rows(const Config& config, const Schedule& schedule) {
@@ -99,7 +91,9 @@ Rows lowered_rows(const Config& config, const Schedule& schedule) {
     require_none(verify_transfers(transfers));
     return rows_of(transfers);
   }
-  if (config.output.level == "steps") return rows_of(lowered(config, schedule));
+  if (config.output.level == "steps") {
+    return rows_of(lowered(config, schedule, step_costs(config)));
+  }
   return rows_of(compute_level(schedule));
 }
 
@@ -108,7 +102,8 @@ Timeline timeline_of(const Config& config, const Schedule& schedule) {
   if (config.output.level == "compute") {
     return simulate(compute_level(schedule), given_costs(config));
   }
-  return simulate(lowered(config, schedule), step_costs(config));
+  const Costs costs = step_costs(config);
+  return simulate(lowered(config, schedule, costs), costs);
 }
 
 // Null for a format that lists cells.

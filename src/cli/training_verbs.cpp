@@ -1,7 +1,6 @@
 // The verbs that need LibTorch.
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
-#include <c10/util/Exception.h>
 
 #include <chrono>
 
@@ -20,6 +19,7 @@
 #include "train/sample_run.h"
 #include "train/tokenizer.h"
 #include "train/trainer.h"
+#include "train/without_trace.h"
 
 namespace weft {
 namespace {
@@ -99,22 +99,17 @@ void run_sample(const Request& request, const RunFacts& /*facts*/) {
   print_result(printable(config.sample.prompt + sample_from_checkpoint(config)) + "\n");
 }
 
-// LibTorch's errors carry a trace of its own stack, which tells a user nothing.
 template <VerbFunction run>
-void without_trace(const Request& request, const RunFacts& facts) {
-  try {
-    run(request, facts);
-  } catch (const c10::Error& error) {
-    throw RuntimeFault(error.what_without_backtrace());
-  }
+void run_without_trace(const Request& request, const RunFacts& facts) {
+  without_trace([&] { run(request, facts); });
 }
 
 }  // namespace
 
 std::vector<VerbEntry> training_verbs() {
-  return {{Verb::Train, without_trace<run_train>},
-          {Verb::Data, without_trace<run_data>},
-          {Verb::Sample, without_trace<run_sample>}};
+  return {{Verb::Train, run_without_trace<run_train>},
+          {Verb::Data, run_without_trace<run_data>},
+          {Verb::Sample, run_without_trace<run_sample>}};
 }
 
 }  // namespace weft

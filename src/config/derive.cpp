@@ -94,16 +94,19 @@ std::string schedule_title(const Config& config) {
          ", M = " + std::to_string(schedule.num_microbatches.value_or(0));
 }
 
-Config resolved(const Config& config, const RunFacts& facts) {
-  Config result = config;
-  ModelConfig& model = result.model;
+ModelConfig with_derived_sizes(ModelConfig model) {
   if (model.ffn_hidden_size == 0) model.ffn_hidden_size = 4 * model.hidden_size;
   if (model.num_query_groups == 0) model.num_query_groups = model.num_attention_heads;
   if (model.kv_channels == 0 && model.num_attention_heads > 0) {
     model.kv_channels = model.hidden_size / model.num_attention_heads;
   }
   if (model.moe_ffn_hidden_size == 0) model.moe_ffn_hidden_size = model.ffn_hidden_size;
+  return model;
+}
 
+Config resolved(const Config& config, const RunFacts& facts) {
+  Config result = config;
+  result.model = with_derived_sizes(config.model);
   ScheduleConfig& schedule = result.schedule;
   schedule.schedules_method = schedule_method(config, facts);
   schedule.num_microbatches = num_micro_batches(config, facts);

@@ -59,6 +59,10 @@ int micro_batch_size(const Config& config, const RunFacts& facts);
 // `dualpipev, --moe-fb-overlap, P = 4, M = 10`, of a resolved config.
 std::string schedule_title(const Config& config);
 
+// The sizes that the model leaves to others: feed-forward and expert widths, query groups, size of
+// a head. Those that follow from a size that is missing stay 0.
+ModelConfig with_derived_sizes(ModelConfig model);
+
 // The config with all of the above and the model's derived sizes filled in: nothing that is left
 // empty has a default. Expects a config that passed the rules.
 Config resolved(const Config& config, const RunFacts& facts);

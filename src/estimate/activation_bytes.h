@@ -55,9 +55,6 @@ struct SegmentBytes {
   bool operator==(const SegmentBytes&) const = default;
 };
 
-// A bucket of gradients: a stage and a layer, -1 for the rest of the stage (passes/chains.h).
-using Bucket = std::pair<Stage, int>;
-
 struct ActivationTable {
   std::map<SegmentKey, SegmentBytes> segments;
   std::int64_t hidden = 0;                        // a stage's output, T H e

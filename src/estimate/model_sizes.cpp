@@ -1,26 +1,21 @@
 #include "estimate/model_sizes.h"
 
+#include "config/derive.h"
+
 namespace weft {
-namespace {
-
-std::int64_t or_default(std::int64_t value, std::int64_t fallback) {
-  return value > 0 ? value : fallback;
-}
-
-}  // namespace
 
 ModelSizes model_sizes(const Config& config) {
-  const ModelConfig& model = config.model;
+  const ModelConfig model = with_derived_sizes(config.model);
   ModelSizes sizes;
   sizes.hidden = model.hidden_size;
   sizes.heads = model.num_attention_heads;
-  sizes.kv_heads = or_default(model.num_query_groups, sizes.heads);
-  sizes.head_size = or_default(model.kv_channels, sizes.hidden / sizes.heads);
+  sizes.kv_heads = model.num_query_groups;
+  sizes.head_size = model.kv_channels;
   sizes.value_size = sizes.head_size;
-  sizes.ffn = or_default(model.ffn_hidden_size, 4 * sizes.hidden);
+  sizes.ffn = model.ffn_hidden_size;
   sizes.experts = model.num_experts;
   sizes.topk = model.moe_router_topk;
-  sizes.expert_ffn = or_default(model.moe_ffn_hidden_size, sizes.ffn);
+  sizes.expert_ffn = model.moe_ffn_hidden_size;
   sizes.shared_ffn = model.moe_shared_expert_intermediate_size;
   sizes.sequence = model.seq_length;
   sizes.vocabulary = model.vocab_size;

@@ -102,8 +102,8 @@ class Search {
       return fmt::format("{} micro-batches a step", *asked.num_microbatches);
     }
     if (asked.global_batch_size) return fmt::format("global batch {}", *asked.global_batch_size);
-    return fmt::format("global batch {} (--global-batch-size not given: 4 sequences a rank)",
-                       4 * *request_.config.launch.local_ranks);
+    return fmt::format("global batch {} (--global-batch-size not given: {} sequences a rank)",
+                       kSequencesPerRank * *request_.config.launch.local_ranks, kSequencesPerRank);
   }
 
   void look_at(Trial& trial) {

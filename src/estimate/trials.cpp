@@ -85,8 +85,6 @@ std::vector<std::pair<int, int>> list_batches(const Request& request, int global
   return batches;
 }
 
-int default_global_batch(int num_ranks) { return 4 * num_ranks; }
-
 double all_to_all(const Costs& costs, bool backward) {
   return backward
              ? costs.of_wire(WireKind::CombineBackward) + costs.of_wire(WireKind::DispatchBackward)
@@ -178,7 +176,7 @@ std::vector<Trial> list_trials(const Request& request, const RunFacts& /*facts*/
   const int num_layers = *config.model.num_layers;
   const int experts = config.model.num_experts;
   const int global_batch =
-      config.schedule.global_batch_size.value_or(default_global_batch(num_ranks));
+      config.schedule.global_batch_size.value_or(kSequencesPerRank * num_ranks);
   std::vector<Trial> trials;
   for (const int pp : divisors(num_ranks)) {
     if (request.given("pipeline-model-parallel-size")
@@ -231,7 +229,13 @@ Config config_of(const Trial& trial, const Request& request, const RunFacts& fac
   return resolved(config, facts);
 }
 
-const Schedule& QuickLooks::schedule_of(const Config& config) {
+const Costs& QuickLooks::step_costs_of(const Config& config) {
+  // Those of a file are the same for every trial.
+  if (!costs_ || config.train.costs.empty()) costs_ = step_costs(config);
+  return *costs_;
+}
+
+const Schedule& QuickLooks::schedule_of(const Config& config, const Costs& costs) {
   const ScheduleConfig& asked = config.schedule;
   const Key key{asked.schedules_method,
                 config.parallel.pipeline_model_parallel_size,
@@ -242,27 +246,25 @@ const Schedule& QuickLooks::schedule_of(const Config& config) {
   const auto found = schedules_.find(key);
   return found != schedules_.end()
              ? found->second
-             : schedules_.emplace(key, make_schedule(config, given_costs(config))).first->second;
+             : schedules_.emplace(key, make_schedule(config, costs)).first->second;
 }
 
 QuickLook QuickLooks::look(const Config& config) {
-  const Schedule& schedule = schedule_of(config);
-  Layout layout = make_layout(config, schedule.map);
+  const Costs& wires = step_costs_of(config);
+  const Schedule& schedule = schedule_of(config, wires);
+  const Layout whole = make_layout(config, schedule.map);
   const ModelSizes sizes = model_sizes(config);
   const ElementBytes element = element_bytes(config.train.params_dtype);
   const int expert_ranks = config.parallel.expert_model_parallel_size;
   const int micro_batch_size = *config.schedule.micro_batch_size;
   const ActivationTable table = activation_table(
       sizes, std::int64_t{micro_batch_size} * sizes.sequence, element, expert_ranks);
-  const Costs wires = config.train.costs.empty()
-                          ? estimate_costs(config.model, config.parallel, micro_batch_size)
-                          : read_costs(config.train.costs);
   std::vector<std::int64_t> parameters;
   for (int r = 0; r < schedule.map.num_ranks; ++r) {
     parameters.push_back(
-        memory_of(count_rank(sizes, layout, Rank(r), expert_ranks), element, 0).total());
+        memory_of(count_rank(sizes, whole, Rank(r), expert_ranks), element, 0).total());
   }
-  for (StageLayers& stage : layout.stages) stage.mtp_layers.clear();
+  const Layout layout = without_mtp(whole);
   std::vector<ChunkBytes> chunks;
   for (int s = 0; s < schedule.map.num_stages(); ++s) {
     chunks.push_back(chunk_bytes(layout, Stage(s), table));

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -11,6 +12,9 @@
 #include "estimate/search.h"
 
 namespace weft {
+
+// Of a step, where neither a global batch nor a number of micro-batches is given.
+inline constexpr int kSequencesPerRank = 4;
 
 // Every combination of what the request leaves open and the sizes allow.
 std::vector<Trial> list_trials(const Request& request, const RunFacts& facts);
@@ -33,8 +37,10 @@ class QuickLooks {
  private:
   using Key = std::tuple<std::string, int, int, int, bool, bool>;
 
-  const Schedule& schedule_of(const Config& config);
+  const Costs& step_costs_of(const Config& config);
+  const Schedule& schedule_of(const Config& config, const Costs& costs);
 
+  std::optional<Costs> costs_;
   std::map<Key, Schedule> schedules_;  // many trials differ in sizes only
 };
 

@@ -2,6 +2,11 @@
 
 namespace weft {
 
+Layout without_mtp(Layout layout) {
+  for (StageLayers& stage : layout.stages) stage.mtp_layers.clear();
+  return layout;
+}
+
 std::string stage_text(const StageLayers& stage) {
   std::string text;
   if (stage.embedding) text += 'E';

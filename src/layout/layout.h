@@ -30,6 +30,9 @@ struct Layout {
   bool operator==(const Layout&) const = default;
 };
 
+// The same without MTP layers, which have no segments yet.
+Layout without_mtp(Layout layout);
+
 // `Ett`, `ttt`, `tmL`: the text of one stage in a layout string.
 std::string stage_text(const StageLayers& stage);
 

@@ -1,27 +1,22 @@
 #include "model/model_shape.h"
 
 #include "base/error.h"
+#include "config/derive.h"
 
 namespace weft {
-namespace {
 
-std::int64_t or_default(std::int64_t value, std::int64_t fallback) {
-  return value > 0 ? value : fallback;
-}
-
-}  // namespace
-
-ModelShape shape_of(const ModelConfig& model) {
+ModelShape shape_of(const ModelConfig& given) {
+  const ModelConfig model = with_derived_sizes(given);
   weft_assert(model.hidden_size > 0 && model.num_attention_heads > 0, "sizes are positive");
   ModelShape shape;
   shape.hidden = model.hidden_size;
   shape.heads = model.num_attention_heads;
-  shape.kv_heads = or_default(model.num_query_groups, shape.heads);
-  shape.head_size = or_default(model.kv_channels, shape.hidden / shape.heads);
-  shape.ffn = or_default(model.ffn_hidden_size, 4 * shape.hidden);
+  shape.kv_heads = model.num_query_groups;
+  shape.head_size = model.kv_channels;
+  shape.ffn = model.ffn_hidden_size;
   shape.experts = model.num_experts;
   shape.topk = model.moe_router_topk;
-  shape.expert_ffn = or_default(model.moe_ffn_hidden_size, shape.ffn);
+  shape.expert_ffn = model.moe_ffn_hidden_size;
   shape.shared_ffn = model.moe_shared_expert_intermediate_size;
   shape.sequence = model.seq_length;
   shape.vocabulary = model.vocab_size;

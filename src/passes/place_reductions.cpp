@@ -12,8 +12,6 @@
 namespace weft {
 namespace {
 
-using Bucket = std::pair<Stage, int>;  // stage, layer
-
 bool is_reduction(const StepSpan& span) {
   const Action* action = std::get_if<Action>(&span.cell);
   return action != nullptr && action->kind == ActionKind::ReduceGrad;

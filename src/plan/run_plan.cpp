@@ -34,9 +34,7 @@ Schedule search_on(const Config& config, const Costs& costs) {
                       .costs = costs,
                       .lowering = lower_options(config)};
   if (!costs.wires.empty()) {
-    request.layout = make_layout(config, make_stage_map(config, Placement::V));
-    // As in make_step_plan: they have no segments yet.
-    for (StageLayers& stage : request.layout->stages) stage.mtp_layers.clear();
+    request.layout = without_mtp(make_layout(config, make_stage_map(config, Placement::V)));
   }
   FoundSchedule found = search_schedule(request);
   log_info(found.summary);
@@ -52,6 +50,12 @@ Costs given_costs(const Config& config) {
   costs.pair = config.cost.cost_pair;
   costs.p2p = config.cost.cost_p2p;
   return costs;
+}
+
+Costs step_costs(const Config& config) {
+  if (!config.train.costs.empty()) return read_costs(config.train.costs);
+  return estimate_costs(config.model, config.parallel,
+                        config.schedule.micro_batch_size.value_or(1));
 }
 
 LowerOptions lower_options(const Config& config) {
@@ -89,14 +93,10 @@ RunPlan make_step_plan(const Config& config) {
   plan.sizes.global_batch_size =
       plan.sizes.micro_batch_size * plan.sizes.num_micro_batches * plan.mesh.dp_size;
   plan.tied_embeddings = !config.model.untie_embeddings_and_output_weights;
-  plan.costs = config.train.costs.empty()
-                   ? estimate_costs(config.model, parallel, plan.sizes.micro_batch_size)
-                   : read_costs(config.train.costs);
+  plan.costs = step_costs(config);
   plan.schedule = make_schedule(config, plan.costs);
   plan.layout = make_layout(config, plan.schedule.map);
-  Layout lowered = plan.layout;
-  for (StageLayers& stage : lowered.stages) stage.mtp_layers.clear();
-  plan.steps = lower(plan.schedule, lowered, plan.costs, lower_options(config));
+  plan.steps = lower(plan.schedule, without_mtp(plan.layout), plan.costs, lower_options(config));
   return plan;
 }
 

@@ -37,6 +37,9 @@ struct RunPlan {
 // --costs, else --cost-forward and its kin.
 Costs given_costs(const Config& config);
 
+// What steps cost: --costs, else an estimate from the model's sizes.
+Costs step_costs(const Config& config);
+
 // How the flags ask for a step's plan to be lowered.
 LowerOptions lower_options(const Config& config);
 

@@ -5,35 +5,20 @@
 #include <map>
 
 #include "base/error.h"
+#include "base/numbers.h"
 #include "schedule/text.h"
+#include "timeline/measured_costs.h"
 #include "timeline/metrics.h"
 
 namespace weft {
 namespace {
 
-// Steps that warm up, and that a run's prediction is made from (train/trainer.cpp).
-constexpr std::size_t kFirstSteps = 2;
-
 using Figures = std::array<std::optional<double>, kNumMetricsFigures>;
-
-std::optional<double> median(std::vector<double> values) {
-  if (values.empty()) return std::nullopt;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 // The figures of one timeline: times the largest over ranks, as --metrics has them.
 Figures figures_of(const Timeline& timeline) {
   const TimelineMetrics metrics = measure(timeline);
-  RankMetrics most;
-  for (const RankMetrics& rank : metrics.ranks) {
-    most.bubble = std::max(most.bubble, rank.bubble);
-    most.all_to_all_exposed = std::max(most.all_to_all_exposed, rank.all_to_all_exposed);
-    most.p2p_exposed = std::max(most.p2p_exposed, rank.p2p_exposed);
-    most.counts_exposed = std::max(most.counts_exposed, rank.counts_exposed);
-    most.all_to_all = std::max(most.all_to_all, rank.all_to_all);
-  }
+  const RankMetrics most = largest_over_ranks(metrics);
   return {metrics.makespan,
           most.bubble,
           most.all_to_all_exposed,
@@ -69,7 +54,7 @@ std::optional<double> outside_plan(const ReportInput& input) {
 
 void add_figures(const ReportInput& input, Report& report) {
   std::vector<Figures> steps;
-  const std::size_t first = input.metrics.size() > kFirstSteps ? kFirstSteps : 0;
+  const std::size_t first = input.metrics.size() > kCostSteps ? kCostSteps : 0;
   for (std::size_t i = first; i < input.metrics.size(); ++i) {
     report.steps.push_back(input.metrics[i].step);
     steps.push_back(input.metrics[i].figures);
@@ -136,29 +121,15 @@ void add_differences(Report& report) {
 
 std::string kind_name(const Event& event) {
   if (const Wire* wire = wire_of(event)) return std::string(wire_name(wire->kind));
-  if (const Cell* cell = std::get_if<Cell>(&event.label)) {
-    if (std::holds_alternative<ActionPair>(*cell)) return "pair";
-    switch (std::get<Action>(*cell).kind) {
-      case ActionKind::Forward:
-        return "forward";
-      case ActionKind::Dgrad:
-        return "dgrad";
-      case ActionKind::Wgrad:
-        return "wgrad";
-      default:
-        return "backward";
-    }
-  }
-  const Step& step = std::get<Step>(event.label);
-  if (const auto* run = std::get_if<RunForward>(&step)) {
-    return std::string(segment_name(run->segment.kind)) + " forward";
-  }
-  if (const auto* run = std::get_if<RunDgrad>(&step)) {
-    return std::string(segment_name(run->segment.kind)) + " dgrad";
-  }
-  if (const auto* run = std::get_if<RunWgrad>(&step)) {
-    return std::string(segment_name(run->segment.kind)) + " wgrad";
-  }
+  const std::string name = work_name(event);
+  const Step* step = std::get_if<Step>(&event.label);
+  if (step == nullptr) return name;
+  const auto of = [&](const Segment& segment) {
+    return std::string(segment_name(segment.kind)) + " " + name;
+  };
+  if (const auto* run = std::get_if<RunForward>(step)) return of(run->segment);
+  if (const auto* run = std::get_if<RunDgrad>(step)) return of(run->segment);
+  if (const auto* run = std::get_if<RunWgrad>(step)) return of(run->segment);
   return "release";
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <compare>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -71,6 +72,9 @@ struct Wire {
 
   auto operator<=>(const Wire&) const = default;
 };
+
+// A bucket of gradients: stage and layer of its wires.
+using Bucket = std::pair<Stage, int>;
 
 struct RunForward {
   Segment segment;

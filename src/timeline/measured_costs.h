@@ -1,12 +1,16 @@
 // Costs read off what was measured, so that later steps can be predicted from the first ones.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "costs/costs.h"
 #include "timeline/timeline.h"
 
 namespace weft {
+
+// The steps at the start of a run that its later ones are predicted from, and that warm up.
+inline constexpr std::size_t kCostSteps = 2;
 
 // Means over all steps-level timelines (one per step, merged) and ranks: of each segment's forward,
 // dgrad and wgrad, and of each wire from its last participant's start to its end. A part or a wire

@@ -1,6 +1,7 @@
 #include "timeline/metrics.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 namespace weft {
@@ -126,6 +127,27 @@ std::vector<const Event*> waited_wires(const RankTimeline& rank) {
 std::pair<double, double> exposed_part(const Event& wait, const Event& wire) {
   const double start = std::clamp(wire.start, wait.start, wait.end);
   return {start, std::clamp(wire.end, start, wait.end)};
+}
+
+RankMetrics largest_over_ranks(const TimelineMetrics& metrics) {
+  static constexpr std::array kNumbers{&RankMetrics::busy,
+                                       &RankMetrics::idle,
+                                       &RankMetrics::bubble,
+                                       &RankMetrics::exposed_communication,
+                                       &RankMetrics::all_to_all,
+                                       &RankMetrics::all_to_all_exposed,
+                                       &RankMetrics::all_to_all_steady,
+                                       &RankMetrics::all_to_all_exposed_steady,
+                                       &RankMetrics::counts_exposed,
+                                       &RankMetrics::p2p_exposed,
+                                       &RankMetrics::reduce_exposed};
+  RankMetrics largest;
+  for (const RankMetrics& rank : metrics.ranks) {
+    for (double RankMetrics::* number : kNumbers) {
+      largest.*number = std::max(largest.*number, rank.*number);
+    }
+  }
+  return largest;
 }
 
 TimelineMetrics measure(const Timeline& timeline) {

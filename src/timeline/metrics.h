@@ -31,6 +31,9 @@ struct TimelineMetrics {
   std::optional<double> all_to_all_hidden_outside;
 };
 
+// The largest of each number over the ranks.
+RankMetrics largest_over_ranks(const TimelineMetrics& metrics);
+
 // A wire belongs to the steady phase if this rank started it there. A wait counts against the event
 // of the same wire on its rank (the n-th wait of a wire against its n-th event).
 TimelineMetrics measure(const Timeline& timeline);

@@ -15,24 +15,7 @@ using Json = nlohmann::ordered_json;
 constexpr double kMicrosecondsPerUnit = 1000;
 
 const char* category_of(const Event& event) {
-  if (event.lane != Lane::Compute) return "wire";
-  if (const Step* step = std::get_if<Step>(&event.label)) {
-    if (std::holds_alternative<RunForward>(*step)) return "forward";
-    if (std::holds_alternative<RunDgrad>(*step)) return "dgrad";
-    return "wgrad";
-  }
-  const Cell& cell = std::get<Cell>(event.label);
-  if (std::holds_alternative<ActionPair>(cell)) return "pair";
-  switch (std::get<Action>(cell).kind) {
-    case ActionKind::Forward:
-      return "forward";
-    case ActionKind::Dgrad:
-      return "dgrad";
-    case ActionKind::Wgrad:
-      return "wgrad";
-    default:
-      return "backward";
-  }
+  return event.lane == Lane::Compute ? work_name(event) : "wire";
 }
 
 class Writer {

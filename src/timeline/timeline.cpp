@@ -64,6 +64,26 @@ bool is_work(const Event& event) {
   return event.lane == Lane::Compute && wire_of(event) == nullptr;
 }
 
+const char* work_name(const Event& work) {
+  if (const Step* step = std::get_if<Step>(&work.label)) {
+    if (std::holds_alternative<RunForward>(*step)) return "forward";
+    if (std::holds_alternative<RunDgrad>(*step)) return "dgrad";
+    return "wgrad";
+  }
+  const Cell& cell = std::get<Cell>(work.label);
+  if (std::holds_alternative<ActionPair>(cell)) return "pair";
+  switch (std::get<Action>(cell).kind) {
+    case ActionKind::Forward:
+      return "forward";
+    case ActionKind::Dgrad:
+      return "dgrad";
+    case ActionKind::Wgrad:
+      return "wgrad";
+    default:
+      return "backward";
+  }
+}
+
 std::string event_text(const Event& event) {
   if (const Wire* wire = wire_of(event)) return print(*wire);
   return std::visit([](const auto& label) { return print(label); }, event.label);

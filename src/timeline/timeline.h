@@ -48,6 +48,8 @@ struct MemorySample {
 
 // True for a compute event, false for a wait or a wire.
 bool is_work(const Event& event);
+// What work is: "forward", "dgrad", "wgrad", "backward" or "pair".
+const char* work_name(const Event& work);
 // The wire that the event is, or waits for; null for work.
 const Wire* wire_of(const Event& event);
 // The text of the event's cell or step, as schedule/text.h prints it; of a wire or a wait the

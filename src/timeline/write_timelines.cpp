@@ -16,11 +16,16 @@ Page page_of(const TimelineFile& file) {
 
 }  // namespace
 
+std::vector<std::string> timeline_files(const std::string& path) {
+  if (path.ends_with(".json") || path.ends_with(".html")) return {path};
+  return {path + ".html", path + ".json"};
+}
+
 void write_timelines(const std::string& path, const TimelineFile& file) {
-  const bool html = path.ends_with(".html");
-  const bool json = path.ends_with(".json");
-  if (!json) write_file(html ? path : path + ".html", print_html(page_of(file)), "--timeline");
-  if (!html) write_file(json ? path : path + ".json", print_timeline_file(file), "--timeline");
+  for (const std::string& name : timeline_files(path)) {
+    const bool html = name.ends_with(".html");
+    write_file(name, html ? print_html(page_of(file)) : print_timeline_file(file), "--timeline");
+  }
 }
 
 }  // namespace weft

@@ -102,7 +102,7 @@ std::vector<at::Tensor> Engine::logits(const std::vector<MicroBatchData>& micro_
 }
 
 WorkPtr Engine::sum_gradients(const Wire& wire) {
-  const std::pair bucket(wire.stage, wire.layer);
+  const Bucket bucket(wire.stage, wire.layer);
   if (wire.kind == WireKind::ReduceGrad) {
     const auto [sum, is_new] = sums_.try_emplace(bucket, tensors_of(wire.stage, wire.layer));
     weft_assert(is_new, "a bucket is reduced once a step");

@@ -70,7 +70,7 @@ class Engine {
   std::map<Stage, std::unique_ptr<StageRunner>> stages_;
   RankContext context_;
   MemoryCounter memory_;
-  std::map<std::pair<Stage, int>, OrderedSum> sums_;  // under way, by bucket
+  std::map<Bucket, OrderedSum> sums_;  // under way, by bucket
   int micro_batch_size_ = 1;
 };
 

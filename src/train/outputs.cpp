@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "timeline/write_timelines.h"
 
 namespace weft {
 namespace {
@@ -68,12 +69,6 @@ fs::path file_identity(const std::string& path) {
   return error ? fs::absolute(path).lexically_normal() : plain;
 }
 
-// A name without .json or .html stands for both.
-std::vector<std::string> timeline_files(const std::string& path) {
-  if (path.empty() || path.ends_with(".json") || path.ends_with(".html")) return {path};
-  return {path + ".json", path + ".html"};
-}
-
 }  // namespace
 
 void require_writable_outputs(const TrainConfig& train) {
@@ -92,8 +87,10 @@ void require_writable_outputs(const TrainConfig& train) {
   };
   check({"--save", train.save}, check_new_folder);
   check({"--metrics", train.metrics}, check_file);
-  for (const std::string& path : timeline_files(train.timeline)) {
-    check({"--timeline", path}, check_file);
+  if (!train.timeline.empty()) {
+    for (const std::string& path : timeline_files(train.timeline)) {
+      check({"--timeline", path}, check_file);
+    }
   }
   check({"--save-gradients", train.save_gradients}, check_replaceable_file);
   if (!violations.empty()) throw UserError(std::move(violations));

@@ -2,21 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <utility>
 
+#include "base/numbers.h"
 #include "timeline/merge.h"
 #include "train/gather.h"
 #include "train/wire_values.h"
 
 namespace weft {
 namespace {
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 std::string milliseconds(double value) { return fmt::format("{:.1f}", value); }
 
@@ -80,14 +74,13 @@ StepTimes step_times(const Timeline& timeline, double step_ms) {
   times.step_ms = step_ms;
   times.all_to_all_hidden_steady = metrics.all_to_all_hidden_steady;
   times.all_to_all_hidden_outside = metrics.all_to_all_hidden_outside;
-  for (const RankMetrics& rank : metrics.ranks) {
-    times.compute_ms = std::max(times.compute_ms, rank.busy);
-    times.all_to_all_ms = std::max(times.all_to_all_ms, rank.all_to_all);
-    times.all_to_all_exposed_ms = std::max(times.all_to_all_exposed_ms, rank.all_to_all_exposed);
-    times.counts_exposed_ms = std::max(times.counts_exposed_ms, rank.counts_exposed);
-    times.p2p_exposed_ms = std::max(times.p2p_exposed_ms, rank.p2p_exposed);
-    times.bubble_ms = std::max(times.bubble_ms, rank.bubble);
-  }
+  const RankMetrics largest = largest_over_ranks(metrics);
+  times.compute_ms = largest.busy;
+  times.all_to_all_ms = largest.all_to_all;
+  times.all_to_all_exposed_ms = largest.all_to_all_exposed;
+  times.counts_exposed_ms = largest.counts_exposed;
+  times.p2p_exposed_ms = largest.p2p_exposed;
+  times.bubble_ms = largest.bubble;
   return times;
 }
 
@@ -103,7 +96,7 @@ std::string print_step_table(const std::vector<StepTimes>& measured, const StepT
         [field](const std::vector<StepTimes>& steps) {
           std::vector<double> values;
           for (const StepTimes& step : steps) values.push_back(step.*field);
-          return median(values);
+          return median(std::move(values)).value_or(0);
         },
         milliseconds);
   };
@@ -115,7 +108,7 @@ std::string print_step_table(const std::vector<StepTimes>& measured, const StepT
           for (const StepTimes& step : steps) {
             if (step.*field) values.push_back(*(step.*field));
           }
-          return values.empty() ? std::optional<double>{} : median(values);
+          return median(std::move(values));
         },
         percent);
   };

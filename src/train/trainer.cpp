@@ -1,6 +1,5 @@
 #include "train/trainer.h"
 
-#include <c10/util/Exception.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -32,12 +31,10 @@
 #include "train/progress.h"
 #include "train/unsharded.h"
 #include "train/wire_values.h"
+#include "train/without_trace.h"
 
 namespace weft {
 namespace {
-
-// Steps whose costs predict the later ones.
-constexpr int kCostSteps = 2;
 
 double now_ms() {
   return std::chrono::duration<double, std::milli>(
@@ -267,12 +264,7 @@ class Trainer {
 }  // namespace
 
 TrainResult train(const Config& config, const RunPlan& plan, Communicator& communicator) {
-  try {
-    return Trainer(config, plan, communicator).run();
-  } catch (const c10::Error& error) {
-    // A trace of LibTorch's own stack tells a user nothing.
-    throw RuntimeFault(error.what_without_backtrace());
-  }
+  return without_trace([&] { return Trainer(config, plan, communicator).run(); });
 }
 
 }  // namespace weft

@@ -47,5 +47,12 @@ TEST(ParseNumbers, TakeTheWholeText) {
   }
 }
 
+TEST(Median, IsOfTheMiddle) {
+  EXPECT_EQ(median({}), std::nullopt);
+  EXPECT_EQ(median({7}), 7);
+  EXPECT_EQ(median({3, 1, 2}), 2);
+  EXPECT_EQ(median({4, 1, 3, 2}), 3);
+}
+
 }  // namespace
 }  // namespace weft

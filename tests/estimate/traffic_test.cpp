@@ -9,8 +9,8 @@ namespace {
 using testing::moe_config;
 
 // Two pipeline ranks of one MoE layer each, two data parallel ranks that share the experts; 3
-// micro-batches of 4 tokens. A hidden is 128 bytes; 8 rows of 32 bytes, half of which leave.
-TEST(Traffic, ByArithmetic) {
+// micro-batches of 4 tokens.
+std::vector<RankTraffic> traffic_of_two_ranks() {
   Config config = moe_config(2);
   config.parallel.pipeline_model_parallel_size = 2;
   config.parallel.expert_model_parallel_size = 2;
@@ -19,8 +19,12 @@ TEST(Traffic, ByArithmetic) {
   const RunPlan plan = make_step_plan(config);
   const ModelSizes sizes = model_sizes(config);
   const ActivationTable table = activation_table(sizes, 4, {4, 4}, 2);
-  const std::vector<RankTraffic> ranks =
-      count_traffic(plan.steps, plan.layout, plan.mesh, sizes, table, {4, 4});
+  return count_traffic(plan.steps, plan.layout, plan.mesh, sizes, table, {4, 4});
+}
+
+// A hidden is 128 bytes; 8 rows of 32 bytes, half of which leave.
+TEST(Traffic, ByArithmetic) {
+  const std::vector<RankTraffic> ranks = traffic_of_two_ranks();
   for (const RankTraffic& rank : ranks) {
     EXPECT_EQ(rank.at(WireKind::Dispatch), (WireTraffic{3, 3 * 128}));
     EXPECT_EQ(rank.at(WireKind::CombineBackward), (WireTraffic{3, 3 * 128}));
@@ -35,16 +39,7 @@ TEST(Traffic, ByArithmetic) {
 // Gradients of a rank: embedding or norm and head, and a layer; without experts' they are summed
 // over both ranks, experts' are held once. Two exchanges of half of them, in FP32.
 TEST(Traffic, OfGradientsByArithmetic) {
-  Config config = moe_config(2);
-  config.parallel.pipeline_model_parallel_size = 2;
-  config.parallel.expert_model_parallel_size = 2;
-  config.schedule.num_microbatches = 3;
-  config = resolved(config, {});
-  const RunPlan plan = make_step_plan(config);
-  const ModelSizes sizes = model_sizes(config);
-  const ActivationTable table = activation_table(sizes, 4, {4, 4}, 2);
-  const std::vector<RankTraffic> ranks =
-      count_traffic(plan.steps, plan.layout, plan.mesh, sizes, table, {4, 4});
+  const std::vector<RankTraffic> ranks = traffic_of_two_ranks();
   const std::int64_t layer = 192 + 16 + 32;
   EXPECT_EQ(ranks[0].at(WireKind::ReduceGrad), (WireTraffic{2, (80 + layer) / 2 * 4}));
   EXPECT_EQ(ranks[1].at(WireKind::GatherGrad), (WireTraffic{2, (88 + layer) / 2 * 4}));

@@ -127,5 +127,21 @@ TEST(MarkSteady, StepsOfAPairBySpan) {
   EXPECT_EQ(rank.steady_end, 5);
 }
 
+TEST(LargestOverRanks, TakesEachNumberByItself) {
+  TimelineMetrics metrics;
+  RankMetrics a, b;
+  a.busy = 5;
+  a.bubble = 1;
+  b.busy = 3;
+  b.bubble = 2;
+  b.reduce_exposed = 4;
+  metrics.ranks = {a, b};
+  const RankMetrics largest = largest_over_ranks(metrics);
+  EXPECT_EQ(largest.busy, 5);
+  EXPECT_EQ(largest.bubble, 2);
+  EXPECT_EQ(largest.reduce_exposed, 4);
+  EXPECT_EQ(largest.idle, 0);
+}
+
 }  // namespace
 }  // namespace weft
