@@ -56,9 +56,9 @@ lint: ## Checks the rules of tools/lint, the format, and the plan half with clan
 	@tools/setup --plan-only --with lint
 	@tools/lint
 	@$(sources) | xargs -0 .venv-tools/bin/clang-format --dry-run -Werror
-	@cmake --preset plan-only >/dev/null
+	@cmake --preset plan-only -B build-lint -DCMAKE_BUILD_TYPE=Debug >/dev/null
 	@tools/lint --print-plan-sources | xargs -P $(JOBS) -n 4 \
-	  .venv-tools/bin/clang-tidy -p build-plan-only --quiet
+	  .venv-tools/bin/clang-tidy -p build-lint --quiet
 
 clean: ## Removes what was built; keeps .venv
-	@rm -rf build build-dev build-asan build-tsan build-fuzz build-plan-only
+	@rm -rf build build-dev build-asan build-tsan build-fuzz build-lint build-plan-only

@@ -12,7 +12,7 @@ Placement placement_of(const Config& config, const RunFacts& facts) {
   return lies_as_v(config, facts) ? Placement::V : Placement::Looped;
 }
 
-std::string json_text(const Layout& layout) {
+std::string layout_json(const Layout& layout) {
   nlohmann::ordered_json stages = nlohmann::ordered_json::array();
   for (int s = 0; s < layout.map.num_stages(); ++s) {
     const StageLayers& stage = layout.stages.at(static_cast<std::size_t>(s));
@@ -39,7 +39,7 @@ std::string padded(std::string text, std::size_t width) {
   return text;
 }
 
-std::string text_of(const Layout& layout) {
+std::string layout_text(const Layout& layout) {
   std::size_t width = 5;
   for (const StageLayers& stage : layout.stages) {
     width = std::max(width, stage_text(stage).size() + 1);
@@ -62,7 +62,7 @@ void run_layout(const Request& request, const RunFacts& facts) {
   const Layout layout = make_layout(config, make_stage_map(config, placement_of(config, facts)));
   if (const auto note = uneven_note(config, layout)) log_info(*note);
   const bool json = format_of(config.output, "json") == "json";
-  write_result(config.output, json ? json_text(layout) : text_of(layout));
+  write_result(config.output, json ? layout_json(layout) : layout_text(layout));
 }
 
 }  // namespace weft

@@ -54,7 +54,7 @@ std::string csv_text(const Rows& rows) {
   return text;
 }
 
-std::string json_text(const Config& config, const Schedule& schedule, const Rows& rows) {
+std::string schedule_json(const Config& config, const Schedule& schedule, const Rows& rows) {
   nlohmann::ordered_json json;
   json["schedule"] = config.schedule.schedules_method;
   json["level"] = config.output.level;
@@ -136,7 +136,7 @@ void run_schedule(const Request& request, const RunFacts& facts) {
   if (format == "csv") {
     write_result(config.output, csv_text(rows));
   } else if (format == "json") {
-    write_result(config.output, json_text(config, schedule, rows));
+    write_result(config.output, schedule_json(config, schedule, rows));
   } else {
     write_result(config.output, list_text(rows));
   }

@@ -41,7 +41,7 @@ std::string label_text(const EventLabel& label) {
   return std::visit([](const auto& value) { return print(value); }, label);
 }
 
-std::string json_text(const Simulation& simulation, bool with_events) {
+std::string simulation_json(const Simulation& simulation, bool with_events) {
   nlohmann::ordered_json ranks = nlohmann::ordered_json::array();
   for (std::size_t r = 0; r < simulation.metrics.ranks.size(); ++r) {
     const RankMetrics& rank = simulation.metrics.ranks[r];
@@ -70,7 +70,7 @@ std::string json_text(const Simulation& simulation, bool with_events) {
   return json.dump(1) + "\n";
 }
 
-std::string text_of(const Simulation& simulation) {
+std::string simulation_text(const Simulation& simulation) {
   std::string text = "makespan " + print_double(simulation.metrics.makespan) + " " +
                      simulation.timeline.unit + "\n";
   if (simulation.makespan_without) {
@@ -128,9 +128,9 @@ void run_simulate(const Request& request, const RunFacts& facts) {
         config.output,
         print_html({schedule_title(config), {{"simulated", std::move(simulation.timeline)}}, {}}));
   } else if (format == "json") {
-    write_result(config.output, json_text(simulation, config.output.events));
+    write_result(config.output, simulation_json(simulation, config.output.events));
   } else {
-    write_result(config.output, text_of(simulation));
+    write_result(config.output, simulation_text(simulation));
   }
 }
 

@@ -54,7 +54,7 @@ constexpr Alias kAliases[] = {
 };
 
 // What is wrong; nothing: the other flag is set.
-std::optional<Violation> apply(const Alias& alias, Request& request) {
+std::optional<Violation> apply_alias(const Alias& alias, Request& request) {
   Source source = request.sources.find(alias.flag)->second;
   const std::string found = request.found(alias.flag);
   if (is_switch(*find_flag(alias.flag)) && !is_on(source.text)) return std::nullopt;
@@ -81,7 +81,7 @@ void apply_aliases(Request& request, std::vector<Violation>& violations) {
   for (const Alias& alias : kAliases) {
     if (!request.given(alias.flag) || request.broken.contains(alias.flag)) continue;
     if (request.broken.contains(alias.other)) continue;
-    if (auto violation = apply(alias, request)) {
+    if (auto violation = apply_alias(alias, request)) {
       violations.push_back(std::move(*violation));
       request.broken.insert(std::string(alias.flag));
     }

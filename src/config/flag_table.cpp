@@ -20,18 +20,18 @@ constexpr VerbSet kData = verbs(Verb::Data);
 constexpr VerbSet kSample = verbs(Verb::Sample);
 constexpr VerbSet kAll = ~0U;
 
-constexpr auto kNotYet = FlagStatus::NotYet;
+constexpr auto kUnbuilt = FlagStatus::NotYet;
 
 // No size of a real run is near these; they keep a misplaced number from asking for all memory.
 constexpr double kMaxRanks = 65536;
 constexpr double kMaxLayers = 100000;
 constexpr double kMaxMicroBatches = 1000000;
-constexpr double kMaxSize = 1 << 24;
+constexpr double kHighestSize = 1 << 24;
 constexpr double kMaxCost = 1e15;  // sums of a plan stay finite
 constexpr double kBelowOne = 0.999999999;
 
-constexpr NoField kSwitch{};
-constexpr NoField kValue{.takes_value = true};
+constexpr NoField kBare{};
+constexpr NoField kWithValue{.takes_value = true};
 constexpr NoField kOne{.takes_value = true, .neutral = "1"};
 
 template <auto Member>
@@ -88,9 +88,9 @@ std::vector<Flag> own_flags() {
        "M, micro-batches per step and data parallel rank", {.min = 1, .max = kMaxMicroBatches,
        .default_text = "global batch / (micro-batch * data parallel size)"}},
       {"global-batch-size", kSchedule, kPlans, plan<&S::global_batch_size>,
-       "sequences per step, over all data parallel ranks", {.min = 1, .max = kMaxSize}},
+       "sequences per step, over all data parallel ranks", {.min = 1, .max = kHighestSize}},
       {"micro-batch-size", kSchedule, kPlans, plan<&S::micro_batch_size>,
-       "sequences per micro-batch", {.min = 1, .max = kMaxSize, .default_text = "1"}},
+       "sequences per micro-batch", {.min = 1, .max = kHighestSize, .default_text = "1"}},
       {"dualpipev-dw-detach", kSchedule, kPlans, plan<&S::dualpipev_dw_detach>,
        "DualPipeV: the last P backwards of a rank put off their weight gradients; less bubble, "
        "more memory"},
@@ -151,21 +151,21 @@ std::vector<Flag> own_flags() {
        "sizes of a published model by its name, or of a config.json; flags beat them"},
       {"num-layers", kModel, kModels, model<&M::num_layers>, "decoder layers, noop layers included",
        {.min = 1, .max = kMaxLayers, .default_text = "one per stage"}},
-      {"hidden-size", kModel, kModels, model<&M::hidden_size>, "H", {.min = 1, .max = kMaxSize,
+      {"hidden-size", kModel, kModels, model<&M::hidden_size>, "H", {.min = 1, .max = kHighestSize,
        .default_text = "none"}},
       {"ffn-hidden-size", kModel, kModels, model<&M::ffn_hidden_size>,
-       "width of a dense feed-forward", {.min = 1, .max = kMaxSize,
+       "width of a dense feed-forward", {.min = 1, .max = kHighestSize,
        .default_text = "4 * hidden size"}},
       {"num-attention-heads", kModel, kModels, model<&M::num_attention_heads>, "query heads",
-       {.min = 1, .max = kMaxSize, .default_text = "none"}},
+       {.min = 1, .max = kHighestSize, .default_text = "none"}},
       {"num-query-groups", kModel, kModels, model<&M::num_query_groups>, "key and value heads",
-       {.min = 1, .max = kMaxSize, .default_text = "attention heads"}},
+       {.min = 1, .max = kHighestSize, .default_text = "attention heads"}},
       {"kv-channels", kModel, kModels, model<&M::kv_channels>, "size of a head", {.min = 1,
-       .max = kMaxSize, .default_text = "hidden size / attention heads"}},
+       .max = kHighestSize, .default_text = "hidden size / attention heads"}},
       {"seq-length", kModel, kModels, model<&M::seq_length>, "tokens per sequence", {.min = 1,
-       .max = kMaxSize, .default_text = "that of the token file"}},
+       .max = kHighestSize, .default_text = "that of the token file"}},
       {"vocab-size", kModel, kModels, model<&M::vocab_size>, "tokens in the vocabulary", {.min = 1,
-       .max = kMaxSize, .default_text = "that of the loaded model"}},
+       .max = kHighestSize, .default_text = "that of the loaded model"}},
       {"rotary-base", kModel, kModels, model<&M::rotary_base>, "base of the rotary angles",
        {.min = 1}},
       {"norm-epsilon", kModel, kModels, model<&M::norm_epsilon>, "epsilon inside RMSNorm's root",
@@ -182,16 +182,16 @@ std::vector<Flag> own_flags() {
        "n: every n-th layer is MoE; or a list: [0,1,1]", {.default_text = "1"}},
 
       {"num-experts", kMoe, kModels, model<&M::num_experts>, "experts per layer, 0: all are dense",
-       {.min = 0, .max = kMaxSize}},
+       {.min = 0, .max = kHighestSize}},
       {"moe-router-topk", kMoe, kModels, model<&M::moe_router_topk>, "experts per token", {.min = 1,
-       .max = kMaxSize}},
+       .max = kHighestSize}},
       {"moe-router-pre-softmax", kMoe, kModels, model<&M::moe_router_pre_softmax>,
        "softmax over all experts, the chosen weights not renormalised"},
       {"moe-ffn-hidden-size", kMoe, kModels, model<&M::moe_ffn_hidden_size>, "width of an expert",
-       {.min = 1, .max = kMaxSize, .default_text = "ffn hidden size"}},
+       {.min = 1, .max = kHighestSize, .default_text = "ffn hidden size"}},
       {"moe-shared-expert-intermediate-size", kMoe, kModels,
        model<&M::moe_shared_expert_intermediate_size>, "width of the shared expert, 0: none",
-       {.min = 0, .max = kMaxSize}},
+       {.min = 0, .max = kHighestSize}},
       {"moe-aux-loss-coeff", kMoe, kModels, model<&M::moe_aux_loss_coeff>,
        "load-balancing loss, 0: off", {.min = 0, .words = Words::OneOrMore}},
       {"moe-z-loss-coeff", kMoe, kModels, model<&M::moe_z_loss_coeff>,
@@ -222,7 +222,7 @@ std::vector<Flag> own_flags() {
        .max = 9e15}},
       {"params-dtype", kTraining, kRuns | kSample | kPlan, training<&T::params_dtype>,
        "type of compute", {.choices = {"fp32", "bf16", "fp64"}}},
-      {"bf16", kTraining, kRuns | kSample | kPlan, kSwitch, "short for --params-dtype bf16"},
+      {"bf16", kTraining, kRuns | kSample | kPlan, kBare, "short for --params-dtype bf16"},
       {"eval-interval", kTraining, kTrain, training<&T::eval_interval>,
        "evaluate every so many steps, 0: never", {.min = 0, .max = 1e9}},
       {"eval-iters", kTraining, kTrain, training<&T::eval_iters>, "batches per evaluation",
@@ -280,11 +280,11 @@ std::vector<Flag> own_flags() {
 
       {"prompt", kSampling, kSample, sample<&SampleConfig::prompt>, "text to continue"},
       {"max-new-tokens", kSampling, kSample, sample<&SampleConfig::max_new_tokens>, "tokens to add",
-       {.min = 1, .max = kMaxSize}},
+       {.min = 1, .max = kHighestSize}},
       {"temperature", kSampling, kSample, sample<&SampleConfig::temperature>,
        "0: always the most likely token", {.min = 0, .max = 1e6}},
       {"top-k", kSampling, kSample, sample<&SampleConfig::top_k>,
-       "draw from the k most likely tokens, 0: from all", {.min = 0, .max = kMaxSize}},
+       "draw from the k most likely tokens, 0: from all", {.min = 0, .max = kHighestSize}},
 
       {"cost-forward", kCost, kCosts, cost<&C::cost_forward>, "F", {.min = 0, .max = kMaxCost}},
       {"cost-dgrad", kCost, kCosts, cost<&C::cost_dgrad>, "I, input gradient", {.min = 0,
@@ -310,51 +310,51 @@ std::vector<Flag> own_flags() {
        "write the result to this file", {.default_text = "standard output"}},
 
       {"tensor-model-parallel-size", kLater, kPlans, parallel<&P::tensor_model_parallel_size>,
-       "tensor parallel ranks", {.min = 1, .max = kMaxRanks, .status = kNotYet, .note = "give 1"}},
+       "tensor parallel ranks", {.min = 1, .max = kMaxRanks, .status = kUnbuilt, .note = "give 1"}},
       {"mtp-num-layers", kModel, kModels, model<&M::mtp_num_layers>,
        "multi-token prediction layers: laid out, scheduled, simulated, not trained yet", {.min = 0,
        .max = kMaxLayers}},
-      {"mtp-loss-scaling-factor", kLater, kModels, kValue, "weight of that loss",
-       {.status = kNotYet, .note = "it needs --mtp-num-layers"}},
-      {"moe-unperm2-mem-optim-swap", kLater, kPlans, kSwitch,
-       "move the merge's input off the device until backward", {.status = kNotYet,
+      {"mtp-loss-scaling-factor", kLater, kModels, kWithValue, "weight of that loss",
+       {.status = kUnbuilt, .note = "it needs --mtp-num-layers"}},
+      {"moe-unperm2-mem-optim-swap", kLater, kPlans, kBare,
+       "move the merge's input off the device until backward", {.status = kUnbuilt,
        .note = "leave it out"}},
       {"moe-zero-memory", kLater, kPlans, NoField{.takes_value = true, .neutral = "disable"},
        "rebuild the experts' input in backward",
-       {.status = kNotYet, .note = "leave it out"}},
-      {"recompute-activation-function", kLater, kPlans, kSwitch, "recompute activations",
-       {.status = kNotYet, .note = "leave it out"}},
-      {"recompute-norm", kLater, kPlans, kSwitch, "recompute norms", {.status = kNotYet,
+       {.status = kUnbuilt, .note = "leave it out"}},
+      {"recompute-activation-function", kLater, kPlans, kBare, "recompute activations",
+       {.status = kUnbuilt, .note = "leave it out"}},
+      {"recompute-norm", kLater, kPlans, kBare, "recompute norms", {.status = kUnbuilt,
        .note = "leave it out"}},
-      {"recompute-granularity", kLater, kPlans, kValue, "recompute whole layers",
-       {.status = kNotYet, .note = "leave it out"}},
-      {"recompute-method", kLater, kPlans, kValue, "uniform or block", {.status = kNotYet,
+      {"recompute-granularity", kLater, kPlans, kWithValue, "recompute whole layers",
+       {.status = kUnbuilt, .note = "leave it out"}},
+      {"recompute-method", kLater, kPlans, kWithValue, "uniform or block", {.status = kUnbuilt,
        .note = "leave it out"}},
-      {"recompute-num-layers", kLater, kPlans, kValue, "how many layers", {.status = kNotYet,
+      {"recompute-num-layers", kLater, kPlans, kWithValue, "how many layers", {.status = kUnbuilt,
        .note = "leave it out"}},
       {"moe-router-score-function", kLater, kModels,
-       NoField{.takes_value = true, .neutral = "softmax"}, "sigmoid scores", {.status = kNotYet,
+       NoField{.takes_value = true, .neutral = "softmax"}, "sigmoid scores", {.status = kUnbuilt,
        .note = "softmax is there"}},
       {"moe-router-load-balancing-type", kLater, kModels,
        NoField{.takes_value = true, .neutral = "aux_loss"}, "other balancing losses",
-       {.status = kNotYet, .note = "aux_loss is there", .words = Words::OneOrMore}},
-      {"moe-router-num-groups", kLater, kModels, kOne, "groups of experts", {.status = kNotYet,
+       {.status = kUnbuilt, .note = "aux_loss is there", .words = Words::OneOrMore}},
+      {"moe-router-num-groups", kLater, kModels, kOne, "groups of experts", {.status = kUnbuilt,
        .note = "routing is not limited to groups"}},
-      {"moe-router-group-topk", kLater, kModels, kOne, "groups per token", {.status = kNotYet,
+      {"moe-router-group-topk", kLater, kModels, kOne, "groups per token", {.status = kUnbuilt,
        .note = "routing is not limited to groups"}},
       {"moe-router-topk-scaling-factor", kLater, kModels,
        NoField{.takes_value = true, .neutral = "1.0"}, "factor on the chosen weights",
-       {.status = kNotYet, .note = "give 1.0"}},
-      {"moe-router-enable-expert-bias", kLater, kModels, kSwitch, "balancing without a loss",
-       {.status = kNotYet, .note = "--moe-aux-loss-coeff balances"}},
-      {"moe-router-bias-update-rate", kLater, kModels, kValue, "step of that bias",
-       {.status = kNotYet, .note = "it needs --moe-router-enable-expert-bias"}},
-      {"moe-expert-capacity-factor", kLater, kModels, kValue, "drop tokens beyond a capacity",
-       {.status = kNotYet, .note = "no token is dropped"}},
-      {"pipeline-num-transformer-layers", kLater, kPlans, kValue, "layers of each stage",
-       {.status = kNotYet, .note = "--pipeline-model-parallel-layout says the same"}},
+       {.status = kUnbuilt, .note = "give 1.0"}},
+      {"moe-router-enable-expert-bias", kLater, kModels, kBare, "balancing without a loss",
+       {.status = kUnbuilt, .note = "--moe-aux-loss-coeff balances"}},
+      {"moe-router-bias-update-rate", kLater, kModels, kWithValue, "step of that bias",
+       {.status = kUnbuilt, .note = "it needs --moe-router-enable-expert-bias"}},
+      {"moe-expert-capacity-factor", kLater, kModels, kWithValue, "drop tokens beyond a capacity",
+       {.status = kUnbuilt, .note = "no token is dropped"}},
+      {"pipeline-num-transformer-layers", kLater, kPlans, kWithValue, "layers of each stage",
+       {.status = kUnbuilt, .note = "--pipeline-model-parallel-layout says the same"}},
 
-      {"config", "General", kAll, kValue, "read flags from this TOML file, names with - or _"},
+      {"config", "General", kAll, kWithValue, "read flags from this TOML file, names with - or _"},
   };
   // clang-format on
 }

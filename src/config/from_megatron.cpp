@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-constexpr std::size_t kWidth = 100;
+constexpr std::size_t kPageWidth = 100;
 
 constexpr auto kIntroduction = R"(# From a launch script of Megatron or MindSpeed
 
@@ -153,7 +153,7 @@ std::string shared_flags(bool built) {
     const bool is_built = flag->traits.status != FlagStatus::NotYet;
     if (is_built == built) names.push_back(flag_code(name));
   }
-  return names.empty() ? "none\n" : indented(join(names), 0, kWidth);
+  return names.empty() ? "none\n" : indented(join(names), 0, kPageWidth);
 }
 
 std::string values_of(Takes takes) {

@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-constexpr std::size_t kWidth = 88;
+constexpr std::size_t kHelpWidth = 88;
 constexpr std::size_t kIndent = 6;
 
 std::string flag_text(const Flag& flag) {
@@ -22,14 +22,14 @@ std::string flag_text(const Flag& flag) {
     body += (body.empty() ? "" : " ") + ("(default: " + initial) + ")";
   }
   if (!flag.traits.note.empty()) body += "; " + std::string(flag.traits.note);
-  return head + "\n" + (body.empty() ? "" : indented(body, kIndent, kWidth));
+  return head + "\n" + (body.empty() ? "" : indented(body, kIndent, kHelpWidth));
 }
 
 // A command of several lines, as a shell takes it.
 std::string example_text(std::string_view example) {
   constexpr std::size_t kMargin = 6;
   std::string text;
-  for (const std::string& line : wrap(example, kWidth - kMargin)) {
+  for (const std::string& line : wrap(example, kHelpWidth - kMargin)) {
     text += text.empty() ? "  " + line : " \\\n    " + line;
   }
   return text + "\n";
@@ -48,8 +48,9 @@ std::string script_text(Verb verb) {
   if (accepted.empty()) return "";
   return "\nOf launch scripts of Megatron and MindSpeed (docs/from-megatron.md says why):\n"
          "  accepted\n" +
-         indented(join(accepted, " "), kIndent, kWidth) + "  refused, with what to use instead\n" +
-         indented(join(refused, " "), kIndent, kWidth);
+         indented(join(accepted, " "), kIndent, kHelpWidth) +
+         "  refused, with what to use instead\n" +
+         indented(join(refused, " "), kIndent, kHelpWidth);
 }
 
 // Headings in the order of the table.
@@ -88,7 +89,7 @@ std::string verb_help(Verb verb) {
   if (!info.positional_name.empty()) text += " [" + std::string(info.positional_name) + "]";
   if (!info.not_built.empty()) {
     return text + " [flags]\n\n" +
-           indented("Not built yet; " + std::string(info.not_built) + ".", 0, kWidth);
+           indented("Not built yet; " + std::string(info.not_built) + ".", 0, kHelpWidth);
   }
   text +=
       " [flags]\n\nA flag beats the environment (WEFT_NUM_LAYERS=8) beats the file of --config.\n";

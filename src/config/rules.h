@@ -48,6 +48,15 @@ const std::vector<Rule>& rule_table();
 // it compares were not given (`schedule`, `simulate`, `layout`).
 std::vector<Violation> check(const Request& request, const RunFacts& facts);
 
+// For rows: most rules are Weft's own; verbs that make a plan; flags that say how a model is cut
+// into stages.
+inline constexpr auto kOwn = Verdict::Own;
+inline constexpr VerbSet kBuildsPlan =
+    verbs(Verb::Train, Verb::Schedule, Verb::Simulate, Verb::Plan);
+inline constexpr auto kCutFlags =
+    "schedules-method pipeline-model-parallel-size num-virtual-stages-per-pipeline-rank "
+    "num-layers-per-virtual-pipeline-stage pipeline-model-parallel-layout num-layers placement";
+
 // Parts of the table, one source file each.
 std::vector<Rule> original_rules();
 std::vector<Rule> schedule_rules();

@@ -51,10 +51,6 @@ RuleBreak layout_excludes(const RuleInput& input) {
       "the layout string already fixes the stages: leave --" + flag + " out"};
 }
 
-constexpr auto kCut =
-    "schedules-method pipeline-model-parallel-size num-virtual-stages-per-pipeline-rank "
-    "num-layers-per-virtual-pipeline-stage pipeline-model-parallel-layout num-layers placement";
-
 constexpr auto kV = "DualPipeV";
 constexpr auto kOverlap = "overlap";
 constexpr auto kLayout = "layout";
@@ -84,7 +80,7 @@ std::vector<Rule> original_rules() {
       lifted("dualpipev-one-rank", kV, "more than one pipeline rank",
              "a V of two chunks on one rank"),
       kept("dualpipev-no-virtual-pipeline", kV, "no virtual pipeline flags",
-           "refused: the V fixes two chunks a rank", kCut, dualpipev_no_virtual_pipeline),
+           "refused: the V fixes two chunks a rank", kCutFlags, dualpipev_no_virtual_pipeline),
       lifted("dualpipev-layers", kV, "at least 2P layers, a multiple of 2P",
              "stages may be uneven or without layers"),
       lifted("dualpipev-micro-batches", kV, "at least 2P - 1 micro-batches",
@@ -101,12 +97,12 @@ std::vector<Rule> original_rules() {
       no_such("tp-2d", kV, "no 2-D tensor parallelism", "refused: there is none"),
 
       kept("detach-needs-dualpipev", "dW detach", "not checked: without DualPipeV it does nothing",
-           "refused without DualPipeV", kCut, detach_needs_dualpipev),
+           "refused without DualPipeV", kCutFlags, detach_needs_dualpipev),
 
       kept("overlap-needs-pairs", kOverlap,
            "with several pipeline ranks only under DualPipeV or a virtual pipeline",
-           "refused under a schedule without pairs; runs under auto and a CSV with pairs too", kCut,
-           overlap_needs_pairs),
+           "refused under a schedule without pairs; runs under auto and a CSV with pairs too",
+           kCutFlags, overlap_needs_pairs),
       lifted("overlap-grouped-gemm", kOverlap, "needs --moe-grouped-gemm",
              "experts are always grouped products; the flag is accepted"),
       lifted("overlap-expert-ranks", kOverlap, "more than one expert parallel rank",

@@ -22,8 +22,6 @@ std::string virtual_flag(const RuleInput& input) {
 
 namespace {
 
-constexpr VerbSet kRuns = verbs(Verb::Train, Verb::Schedule, Verb::Simulate, Verb::Plan);
-
 bool has_layout(const RuleInput& input) {
   return !input.config.schedule.pipeline_model_parallel_layout.empty();
 }
@@ -147,33 +145,28 @@ RuleBreak plan_size(const RuleInput& input) {
               " actions: take fewer ranks, chunks or micro-batches"};
 }
 
-constexpr auto kOwn = Verdict::Own;
-constexpr auto kCut =
-    "schedules-method pipeline-model-parallel-size num-virtual-stages-per-pipeline-rank "
-    "num-layers-per-virtual-pipeline-stage pipeline-model-parallel-layout num-layers placement";
-
 }  // namespace
 
 std::vector<Rule> schedule_rules() {
   return {
       {"outside-steady-needs-overlap", "overlap", kOwn, "", "overlap-outside-steady moe-fb-overlap",
        outside_steady_needs_overlap},
-      {"layout-stages", "layout", kOwn, "", kCut, layout_stages_fit},
+      {"layout-stages", "layout", kOwn, "", kCutFlags, layout_stages_fit},
       {"mtp-not-built-yet", "layout", kOwn, "", "mtp-num-layers pipeline-model-parallel-layout",
        mtp_not_built, ~verbs(Verb::Layout, Verb::Schedule, Verb::Simulate, Verb::Plan)},
       {"placement-agrees", "layout", kOwn, "", "placement schedules-method", placement_agrees},
-      {"no-pipeline-one-rank", "schedule", kOwn, "", kCut, no_pipeline_one_rank, kRuns},
-      {"schedule-chunks", "schedule", kOwn, "", kCut, schedule_chunks, kRuns},
+      {"no-pipeline-one-rank", "schedule", kOwn, "", kCutFlags, no_pipeline_one_rank, kBuildsPlan},
+      {"schedule-chunks", "schedule", kOwn, "", kCutFlags, schedule_chunks, kBuildsPlan},
       {"virtual-flags-exclusive", "schedule", kOwn, "",
        "num-virtual-stages-per-pipeline-rank num-layers-per-virtual-pipeline-stage",
        virtual_flags_exclusive},
-      {"virtual-layers-need-layers", "schedule", kOwn, "", kCut, virtual_layers_need_layers},
-      {"group-size-needs-interleaved", "schedule", kOwn, "", kCut, group_size_needs_interleaved,
-       kRuns},
+      {"virtual-layers-need-layers", "schedule", kOwn, "", kCutFlags, virtual_layers_need_layers},
+      {"group-size-needs-interleaved", "schedule", kOwn, "", kCutFlags,
+       group_size_needs_interleaved, kBuildsPlan},
       {"max-live-chunks-needs-auto", "schedule", kOwn, "", "max-live-chunks schedules-method",
-       live_chunks_need_auto, kRuns},
+       live_chunks_need_auto, kBuildsPlan},
       {"max-live-chunks", "schedule", kOwn, "", "max-live-chunks schedules-method", max_live_chunks,
-       kRuns},
+       kBuildsPlan},
       {"plan-size", "schedule", kOwn, "",
        "pipeline-model-parallel-size num-microbatches num-virtual-stages-per-pipeline-rank",
        plan_size},

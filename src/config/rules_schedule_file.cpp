@@ -61,15 +61,13 @@ RuleBreak stages_agree(const RuleInput& input) {
               std::to_string(*input.facts.layout_stages)};
 }
 
-RuleBreak overlap_needs_pairs(const RuleInput& input) {
+RuleBreak file_has_pairs(const RuleInput& input) {
   if (!input.facts.schedule_file.has_value() || !input.config.schedule.moe_fb_overlap) return {};
   if (input.facts.schedule_file->has_pairs) return {};
   return {
       input.request.found("schedules-method") + " with " + input.request.found("moe-fb-overlap"),
       "the file has no pair like (0F1;0B0)OVERLAP_F_B to weave: leave the flag out"};
 }
-
-constexpr auto kOwn = Verdict::Own;
 
 }  // namespace
 
@@ -85,7 +83,7 @@ std::vector<Rule> schedule_file_rules() {
        "num-layers-per-virtual-pipeline-stage pipeline-model-parallel-layout",
        stages_agree},
       {"schedule-file-pairs", "schedule", kOwn, "", "schedules-method moe-fb-overlap",
-       overlap_needs_pairs},
+       file_has_pairs},
   };
 }
 

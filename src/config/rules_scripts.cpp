@@ -46,8 +46,6 @@ RuleBreak load_is_whole(const RuleInput& input) {
   return {};
 }
 
-constexpr auto kOwn = Verdict::Own;
-
 }  // namespace
 
 std::vector<Rule> script_rules() {

@@ -8,9 +8,8 @@
 namespace weft {
 namespace {
 
-constexpr VerbSet kPlanned = verbs(Verb::Train, Verb::Schedule, Verb::Simulate, Verb::Plan);
-constexpr VerbSet kTrain = verbs(Verb::Train);
-constexpr VerbSet kPlan = verbs(Verb::Plan);
+constexpr VerbSet kTrainAlone = verbs(Verb::Train);
+constexpr VerbSet kPlanAlone = verbs(Verb::Plan);
 
 std::string remainder_text(std::int64_t value, std::int64_t divisor) {
   return std::to_string(value) + " is no multiple of " + std::to_string(divisor);
@@ -115,7 +114,8 @@ RuleBreak expert_ranks_divide_data(const RuleInput& input) {
 RuleBreak topk_within_experts(const RuleInput& input) {
   const ModelConfig& model = input.config.model;
   if (model.num_experts == 0 || model.moe_router_topk <= model.num_experts) return {};
-  if (!contains(kTrain, input.request.verb) && !input.request.given("moe-router-topk")) return {};
+  if (!contains(kTrainAlone, input.request.verb) && !input.request.given("moe-router-topk"))
+    return {};
   return {both(input, "moe-router-topk", "num-experts"),
           "a token cannot go to more experts than there are: at most " +
               std::to_string(model.num_experts)};
@@ -299,7 +299,6 @@ RuleBreak one_cost_model(const RuleInput& input) {
   return {};
 }
 
-constexpr auto kOwn = Verdict::Own;
 constexpr auto kBatch =
     "num-microbatches global-batch-size micro-batch-size data-parallel-size local-ranks "
     "pipeline-model-parallel-size expert-model-parallel-size";
@@ -312,7 +311,7 @@ constexpr auto kRanks =
 
 std::vector<Rule> size_rules() {
   return {
-      {"micro-batches-known", "batch", kOwn, "", kBatch, micro_batches_known, kPlanned},
+      {"micro-batches-known", "batch", kOwn, "", kBatch, micro_batches_known, kBuildsPlan},
       {"batch-divides", "batch", kOwn, "", kBatch, batch_divides},
       {"batch-agrees", "batch", kOwn, "", kBatch, batch_agrees},
       {"heads-divide-hidden", "model", kOwn, "", kHeads, heads_divide_hidden},
@@ -320,21 +319,22 @@ std::vector<Rule> size_rules() {
       {"groups-divide-heads", "model", kOwn, "", kHeads, groups_divide_heads},
       {"experts-divide", "experts", kOwn, "", kExperts, experts_divide},
       {"expert-ranks-need-experts", "experts", kOwn, "", kExperts, expert_ranks_need_experts,
-       kTrain},
+       kTrainAlone},
       {"expert-ranks-divide-data", "experts", kOwn, "", kRanks, expert_ranks_divide_data},
       {"topk-within-experts", "experts", kOwn, "", kExperts, topk_within_experts},
       {"noop-layers-exist", "model", kOwn, "", "noop-layers num-layers", noop_layers_exist},
       {"ranks-fit-sizes", "ranks", kOwn, "", kRanks, ranks_fit_sizes},
-      {"train-needs-sizes", "model", kOwn, "", "load token-file", train_needs_sizes, kTrain},
-      {"plan-needs-sizes", "model", kOwn, "", "model token-file", plan_needs_sizes, kPlan},
-      {"search-needs-ranks", "ranks", kOwn, "", "ranks search", search_needs_ranks, kPlan},
-      {"train-needs-iters", "training", kOwn, "", "train-iters", train_needs_iters, kTrain},
-      {"train-needs-data", "training", kOwn, "", "data-path token-file", train_needs_data, kTrain},
+      {"train-needs-sizes", "model", kOwn, "", "load token-file", train_needs_sizes, kTrainAlone},
+      {"plan-needs-sizes", "model", kOwn, "", "model token-file", plan_needs_sizes, kPlanAlone},
+      {"search-needs-ranks", "ranks", kOwn, "", "ranks search", search_needs_ranks, kPlanAlone},
+      {"train-needs-iters", "training", kOwn, "", "train-iters", train_needs_iters, kTrainAlone},
+      {"train-needs-data", "training", kOwn, "", "data-path token-file", train_needs_data,
+       kTrainAlone},
       {"learning-rate-order", "training", kOwn, "",
-       "lr min-lr lr-warmup-iters lr-decay-iters train-iters", learning_rate_order, kTrain},
+       "lr min-lr lr-warmup-iters lr-decay-iters train-iters", learning_rate_order, kTrainAlone},
       {"nccl-needs-cuda", "ranks", kOwn, "", "communicator device", nccl_needs_cuda},
       {"save-interval-needs-save", "training", kOwn, "", "save save-interval",
-       save_interval_needs_save, kTrain},
+       save_interval_needs_save, kTrainAlone},
       {"data-needs", "data", kOwn, "", "data-command input output-prefix", data_needs,
        verbs(Verb::Data)},
       {"sample-needs", "sampling", kOwn, "", "load prompt", sample_needs, verbs(Verb::Sample)},

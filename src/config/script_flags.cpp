@@ -3,7 +3,7 @@
 namespace weft {
 namespace {
 
-constexpr VerbSet kPlans =
+constexpr VerbSet kTakenBy =
     verbs(Verb::Train, Verb::Logits, Verb::Plan, Verb::Schedule, Verb::Simulate, Verb::Layout);
 
 Words words_of(Takes takes) {
@@ -24,7 +24,8 @@ Flag make_flag(const ScriptFlag& row, std::string_view heading) {
   traits.status = row.status;
   traits.note = row.note;
   traits.words = words_of(row.takes);
-  return {row.name, heading, kPlans, NoField{row.takes != Takes::Nothing, row.neutral}, "", traits};
+  return {row.name, heading, kTakenBy, NoField{row.takes != Takes::Nothing, row.neutral},
+          "",       traits};
 }
 
 }  // namespace

@@ -1,18 +1,8 @@
 // Flags of launch scripts that are about the model, its experts and its numbers.
-#include "config/script_flags.h"
+#include "config/script_flag_rows.h"
 
 namespace weft {
 namespace {
-
-constexpr auto kSwitch = Takes::Nothing;
-constexpr auto kValue = Takes::Value;
-constexpr auto kAny = Takes::AnyNumber;
-
-constexpr auto kSets = FlagStatus::Built;
-constexpr auto kSame = FlagStatus::Same;
-constexpr auto kNone = FlagStatus::NoEffect;
-constexpr auto kNotYet = FlagStatus::NotYet;
-constexpr auto kNo = FlagStatus::Refused;
 
 constexpr auto kScaled = "rotary positions are not scaled";
 constexpr auto kMla = "it needs --multi-latent-attention";

@@ -1,19 +1,8 @@
 // Flags of launch scripts that are about training, data, ranks, memory and logs.
-#include "config/script_flags.h"
+#include "config/script_flag_rows.h"
 
 namespace weft {
 namespace {
-
-constexpr auto kSwitch = Takes::Nothing;
-constexpr auto kValue = Takes::Value;
-constexpr auto kSome = Takes::OneOrMore;
-constexpr auto kAny = Takes::AnyNumber;
-
-constexpr auto kSets = FlagStatus::Built;
-constexpr auto kSame = FlagStatus::Same;
-constexpr auto kNone = FlagStatus::NoEffect;
-constexpr auto kNotYet = FlagStatus::NotYet;
-constexpr auto kNo = FlagStatus::Refused;
 
 constexpr auto kMetrics = "each step is logged, and written to --metrics FILE";
 constexpr auto kProfile = "--timeline FILE shows a step without a profiler";
@@ -35,8 +24,9 @@ constexpr auto kTuning = "it tunes a communication library";
 constexpr auto kReduced = "gradients are summed in rank order, in buckets of Weft's own";
 constexpr auto kCp = "it needs --context-parallel-size above 1";
 constexpr auto kTp = "it needs --tensor-model-parallel-size above 1";
-constexpr auto kPlanned = "the plan says where a transfer starts and where it is waited for";
-constexpr auto kCut = "give the cut with --pipeline-model-parallel-layout";
+constexpr auto kTransfersPlanned =
+    "the plan says where a transfer starts and where it is waited for";
+constexpr auto kGiveCut = "give the cut with --pipeline-model-parallel-layout";
 constexpr auto kCpuState = "optimizer state stays with the weights; leave it out";
 constexpr auto kNoCpuState = "it needs --optimizer-cpu-offload or --swap-optimizer";
 constexpr auto kRecompute = "activations are kept";
@@ -281,18 +271,18 @@ std::vector<ScriptFlagGroup> run_script_flags() {
        {"fsdp-double-buffer", kSwitch, kNone, "", "it needs --use-megatron-fsdp"},
        }},
       {"Pipeline and memory", {
-       {"no-overlap-p2p-communication", kSwitch, kNone, "", kPlanned},
-       {"overlap-p2p-communication-warmup-flush", kSwitch, kNone, "", kPlanned},
-       {"optimize-send-recv-comm", kSwitch, kNone, "", kPlanned},
-       {"optimize-vpp-send-recv-comm", kSwitch, kNone, "", kPlanned},
-       {"use-ring-exchange-p2p", kSwitch, kNone, "", kPlanned},
+       {"no-overlap-p2p-communication", kSwitch, kNone, "", kTransfersPlanned},
+       {"overlap-p2p-communication-warmup-flush", kSwitch, kNone, "", kTransfersPlanned},
+       {"optimize-send-recv-comm", kSwitch, kNone, "", kTransfersPlanned},
+       {"optimize-vpp-send-recv-comm", kSwitch, kNone, "", kTransfersPlanned},
+       {"use-ring-exchange-p2p", kSwitch, kNone, "", kTransfersPlanned},
        {"defer-embedding-wgrad-compute", kSwitch, kNo, "",
         "the schedule says when weight gradients run; use one that puts them off"},
        {"wgrad-deferral-limit", kValue, kNone, "", "it needs --defer-embedding-wgrad-compute"},
-       {"account-for-embedding-in-pipeline-split", kSwitch, kNo, "", kCut},
-       {"account-for-loss-in-pipeline-split", kSwitch, kNo, "", kCut},
-       {"num-layer-list", kValue, kNo, "", kCut},
-       {"automated-pipeline", kSwitch, kNo, "", kCut},
+       {"account-for-embedding-in-pipeline-split", kSwitch, kNo, "", kGiveCut},
+       {"account-for-loss-in-pipeline-split", kSwitch, kNo, "", kGiveCut},
+       {"num-layer-list", kValue, kNo, "", kGiveCut},
+       {"automated-pipeline", kSwitch, kNo, "", kGiveCut},
        {"use-nanopipe", kSwitch, kNo, "",
         "use --schedules-method dualpipev, which splits backwards too"},
        {"use-nanopipe-swap", kSwitch, kNo, "",

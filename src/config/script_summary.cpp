@@ -10,11 +10,11 @@
 namespace weft {
 namespace {
 
-constexpr std::size_t kWidth = 88;
+constexpr std::size_t kSummaryWidth = 88;
 
 constexpr auto kRead = "Read as another flag";
-constexpr auto kSame = "The same here";
-constexpr auto kNone = "Accepted, without effect";
+constexpr auto kTheSame = "The same here";
+constexpr auto kNoEffect = "Accepted, without effect";
 constexpr auto kRefused = "Refused";
 
 struct Meaning {
@@ -24,14 +24,14 @@ struct Meaning {
 
 Meaning meaning_of(const Flag& flag, const std::string& text, Verb verb) {
   const std::string note(flag.traits.note);
-  if (contains(flag.traits.ignored_by, verb)) return {kNone, "`weft data prepare` takes it"};
+  if (contains(flag.traits.ignored_by, verb)) return {kNoEffect, "`weft data prepare` takes it"};
   switch (effect_of(flag, text)) {
     case FlagEffect::Sets:
       return {std::holds_alternative<NoField>(flag.field) && !note.empty() ? kRead : "", note};
     case FlagEffect::Same:
-      return {kSame, flag.traits.status == FlagStatus::Same ? note : "as without the flag"};
+      return {kTheSame, flag.traits.status == FlagStatus::Same ? note : "as without the flag"};
     case FlagEffect::None:
-      return {kNone, note};
+      return {kNoEffect, note};
     case FlagEffect::NotYet:
       return {kRefused, "not built yet; " + note};
     case FlagEffect::Refused:
@@ -51,12 +51,12 @@ std::string script_summary(const Request& request) {
     if (!heading.empty()) found[heading][reason].push_back(request.found(name));
   }
   std::string text;
-  for (const std::string_view heading : {kRead, kSame, kNone, kRefused}) {
+  for (const std::string_view heading : {kRead, kTheSame, kNoEffect, kRefused}) {
     const auto part = found.find(heading);
     if (part == found.end()) continue;
     text += (text.empty() ? "" : "\n") + std::string(heading) + ":\n";
     for (const auto& [reason, flags] : part->second) {
-      text += indented(join(flags), 2, kWidth) + indented(reason, 6, kWidth);
+      text += indented(join(flags), 2, kSummaryWidth) + indented(reason, 6, kSummaryWidth);
     }
   }
   return text;

@@ -70,7 +70,7 @@ void add_uneven(Notes& notes, const RunPlan& plan) {
 void add_memory(Notes& notes, const RunReport& report) {
   if (!report.memory_gib) return;
   const auto most = std::ranges::max_element(
-      report.ranks, {}, [](const RankReport& rank) { return rank.memory.total(); });
+      report.ranks, {}, [](const PlannedRank& rank) { return rank.memory.total(); });
   const std::string needs =
       "pipeline rank " + std::to_string(most->rank) + " needs " + print_bytes(most->memory.total());
   const bool fits = static_cast<double>(most->memory.total()) <= *report.memory_gib * kBytesPerGib;

@@ -50,7 +50,7 @@ Json json_of(const ModelReport& model) {
   return json;
 }
 
-Json json_of(const RankReport& rank) {
+Json json_of(const PlannedRank& rank) {
   Json json;
   json["rank"] = rank.rank;
   json["stages"] = rank.stages;
@@ -125,7 +125,7 @@ std::string report_json(const RunReport& report) {
                               {"members", group.members}});
   }
   json["ranks"] = Json::array();
-  for (const RankReport& rank : report.ranks) json["ranks"].push_back(json_of(rank));
+  for (const PlannedRank& rank : report.ranks) json["ranks"].push_back(json_of(rank));
   json["tied_embedding_bytes"] = report.tied_bytes;
   json["step"] = json_of(report.step);
   json["memory_gib"] = optional_number(report.memory_gib);

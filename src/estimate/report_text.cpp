@@ -29,8 +29,8 @@ TimeScale scale_of(const StepReport& step) {
 }
 
 // Rows of a table by rank, neighbours that are alike as one.
-std::string rank_rows(const std::vector<RankReport>& ranks,
-                      const std::function<std::string(const RankReport&)>& row_of) {
+std::string rank_rows(const std::vector<PlannedRank>& ranks,
+                      const std::function<std::string(const PlannedRank&)>& row_of) {
   std::string text;
   for (std::size_t first = 0; first < ranks.size();) {
     const std::string row = row_of(ranks[first]);
@@ -130,14 +130,14 @@ std::string groups_text(const RunReport& report) {
 std::string memory_text(const RunReport& report) {
   std::string text = "\nlayers, parameters and bytes of each pipeline rank\n";
   std::size_t width = 6;
-  for (const RankReport& rank : report.ranks) {
+  for (const PlannedRank& rank : report.ranks) {
     width = std::max(width, join(rank.texts, " ").size());
   }
   width = std::min<std::size_t>(width, 24);
   text +=
       fmt::format("{:>6} {:<{}} {:>10} {:>9} {:>9} {:>9} {:>11} {:>9}\n", "rank", "layout", width,
                   "parameters", "weights", "gradients", "optimizer", "activations", "total");
-  text += rank_rows(report.ranks, [width](const RankReport& rank) {
+  text += rank_rows(report.ranks, [width](const PlannedRank& rank) {
     std::string layout = join(rank.texts, " ");
     if (layout.size() > width) {
       layout = fmt::format("{} dense, {} MoE layers", rank.dense_layers, rank.moe_layers);
@@ -151,7 +151,7 @@ std::string memory_text(const RunReport& report) {
   });
   const TimeScale scale = scale_of(report.step);
   const auto peak = std::ranges::max_element(
-      report.ranks, {}, [](const RankReport& rank) { return rank.memory.activations; });
+      report.ranks, {}, [](const PlannedRank& rank) { return rank.memory.activations; });
   text += fmt::format(
       "activations peak on rank {} in {} of {}, {} {} into the step:\n"
       "  {} chunks alive, {} W's put off\n",
@@ -174,7 +174,7 @@ std::string traffic_text(const RunReport& report) {
   text += fmt::format("{:>6} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}\n", "rank", "dispatch",
                       "combine", "counts", "forward", "backward", "gradients");
   using enum WireKind;
-  text += rank_rows(report.ranks, [](const RankReport& rank) {
+  text += rank_rows(report.ranks, [](const PlannedRank& rank) {
     const RankTraffic& traffic = rank.traffic;
     return fmt::format("{:>10} {:>10} {:>10} {:>10} {:>10} {:>10}",
                        print_bytes(sum_of(traffic, {Dispatch, CombineBackward})),
@@ -208,7 +208,7 @@ std::string step_text(const RunReport& report) {
                       share_text(step.all_to_all_hidden_outside));
   text += fmt::format("{:>6} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}  ({})\n", "rank", "busy",
                       "bubble", "all-to-all", "counts", "P2P", "gradients", scale.unit);
-  text += rank_rows(report.ranks, [&scale](const RankReport& rank) {
+  text += rank_rows(report.ranks, [&scale](const PlannedRank& rank) {
     const RankMetrics& times = rank.times;
     return fmt::format("{:>10} {:>10} {:>10} {:>10} {:>10} {:>10}", scale.text(times.busy),
                        scale.text(times.bubble), scale.text(times.all_to_all_exposed),

@@ -23,7 +23,7 @@ ModelReport model_report(const Config& config, const Layout& layout) {
   return model;
 }
 
-void count_layers(RankReport& rank, const Layout& layout, const StageLayers& stage) {
+void count_layers(PlannedRank& rank, const Layout& layout, const StageLayers& stage) {
   for (const int layer : stage.decoder_layers) {
     switch (layout.layer_kinds.at(static_cast<std::size_t>(layer))) {
       case LayerKind::Dense:
@@ -151,7 +151,7 @@ RunReport make_run_report(const Request& request, const RunFacts& facts) {
       plan.steps, layout, plan.mesh, estimate.sizes, estimate.table, estimate.element);
   for (int r = 0; r < layout.map.num_ranks; ++r) {
     const auto i = static_cast<std::size_t>(r);
-    RankReport& rank = report.ranks.emplace_back();
+    PlannedRank& rank = report.ranks.emplace_back();
     rank.rank = r;
     for (int chunk = 0; chunk < layout.map.chunks_per_rank; ++chunk) {
       const Stage stage = layout.map.stage_of(Rank(r), Chunk(chunk));

@@ -33,7 +33,7 @@ struct PeakReport {
 };
 
 // One pipeline rank, of any data parallel and expert parallel index.
-struct RankReport {
+struct PlannedRank {
   int rank = 0;
   std::vector<int> stages;
   std::vector<std::string> texts;  // of the stages: `Ett`
@@ -70,7 +70,7 @@ struct RunReport {
   BatchSizes batch;
   std::string params_dtype;
   std::vector<GroupReport> groups;
-  std::vector<RankReport> ranks;
+  std::vector<PlannedRank> ranks;
   std::int64_t tied_bytes = 0;  // that each end sends where tied embeddings lie apart
   StepReport step;
   std::optional<double> memory_gib;  // the limit that was given

@@ -8,7 +8,7 @@
 namespace weft {
 namespace {
 
-constexpr int kNowhere = HandOver::kNowhere;
+constexpr int kNowhere = HandOverPlaces::kNowhere;
 
 std::pair<Stage, MicroBatch> owner_of(const Step& step) {
   return std::visit(
@@ -144,25 +144,25 @@ void StepPlaces::note_hand_over(Place place, const Wire& wire) {
   const Step& step = plan_.ranks[place.list].steps[place.index];
   if (std::holds_alternative<Release>(step)) return;
   const bool start = std::holds_alternative<StartWire>(step);
-  const auto note = [&](Direction direction, int from, int HandOver::* at_start,
-                        int HandOver::* at_wait) {
-    HandOver& hand_over = hand_overs_[slot(direction, from, wire.micro_batch.value)];
+  const auto note = [&](Direction direction, int from, int HandOverPlaces::* at_start,
+                        int HandOverPlaces::* at_wait) {
+    HandOverPlaces& hand_over = hand_overs_[slot(direction, from, wire.micro_batch.value)];
     hand_over.*(start ? at_start : at_wait) = place.index;
   };
   const int s = wire.stage.value;
   using enum Direction;
   switch (wire.kind) {
     case WireKind::SendForward:
-      note(Forward, s, &HandOver::send_start, &HandOver::send_wait);
+      note(Forward, s, &HandOverPlaces::send_start, &HandOverPlaces::send_wait);
       break;
     case WireKind::RecvForward:
-      note(Forward, s - 1, &HandOver::recv_start, &HandOver::recv_wait);
+      note(Forward, s - 1, &HandOverPlaces::recv_start, &HandOverPlaces::recv_wait);
       break;
     case WireKind::SendBackward:
-      note(Backward, s, &HandOver::send_start, &HandOver::send_wait);
+      note(Backward, s, &HandOverPlaces::send_start, &HandOverPlaces::send_wait);
       break;
     case WireKind::RecvBackward:
-      note(Backward, s + 1, &HandOver::recv_start, &HandOver::recv_wait);
+      note(Backward, s + 1, &HandOverPlaces::recv_start, &HandOverPlaces::recv_wait);
       break;
     case WireKind::Counts:
     case WireKind::Dispatch:

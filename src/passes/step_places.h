@@ -17,7 +17,7 @@ namespace weft {
 enum class OrderKind { DataFlow, Wgrad, Release };
 
 // One hand-over between two ranks: where its steps stand on the sender's and the receiver's list.
-struct HandOver {
+struct HandOverPlaces {
   int send_start = kNowhere, send_wait = kNowhere;
   int recv_start = kNowhere, recv_wait = kNowhere;
 
@@ -26,9 +26,9 @@ struct HandOver {
 
 // The sum of one bucket of gradients (chains.h), reduced and then gathered.
 struct Reduction {
-  int last_wgrad = HandOver::kNowhere;                            // that adds to it
-  int reduce = HandOver::kNowhere, reduced = HandOver::kNowhere;  // start and wait
-  int gather = HandOver::kNowhere, gathered = HandOver::kNowhere;
+  int last_wgrad = HandOverPlaces::kNowhere;                                  // that adds to it
+  int reduce = HandOverPlaces::kNowhere, reduced = HandOverPlaces::kNowhere;  // start and wait
+  int gather = HandOverPlaces::kNowhere, gathered = HandOverPlaces::kNowhere;
 };
 
 // One queue: what stage `from` hands to its neighbour `to` on another rank.
@@ -41,8 +41,8 @@ struct StepEdge {
 // A step that no plan of this layout has, or that has been there before.
 struct StrayStep {
   Place place;
-  int seen = HandOver::kNowhere;  // index of the first one, if it is a second one
-  const char* why = "";           // else
+  int seen = HandOverPlaces::kNowhere;  // index of the first one, if it is a second one
+  const char* why = "";                 // else
 };
 
 // Refers to the plan, which has to outlive it. Of a step that stands twice the first place counts.
@@ -65,7 +65,7 @@ class StepPlaces {
   int num_micro_batches() const { return num_micro_batches_; }
   int rank_of(int stage) const { return plan_.layout.map.rank_of(Stage(stage)).value; }
   std::vector<StepEdge> edges() const;  // forward ones first
-  const HandOver& hand_over(const StepEdge& edge, int micro_batch) const {
+  const HandOverPlaces& hand_over(const StepEdge& edge, int micro_batch) const {
     return hand_overs_[slot(edge.direction, edge.from, micro_batch)];
   }
   const std::map<int, Reduction>& reductions(int stage) const { return reductions_[stage]; }
@@ -86,7 +86,7 @@ class StepPlaces {
   std::vector<StageEvents> events_;                                    // [stage]
   std::vector<std::vector<std::vector<std::pair<int, int>>>> orders_;  // [stage, OrderKind]
   std::vector<std::vector<int>> places_;              // [stage], of it [micro-batch, event]
-  std::vector<HandOver> hand_overs_;                  // [direction, from, micro-batch]
+  std::vector<HandOverPlaces> hand_overs_;            // [direction, from, micro-batch]
   std::vector<std::map<int, Reduction>> reductions_;  // [stage] by bucket
   std::vector<StrayStep> strays_;
 };

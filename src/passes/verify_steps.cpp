@@ -15,7 +15,7 @@
 namespace weft {
 namespace {
 
-constexpr int kNowhere = HandOver::kNowhere;
+constexpr int kNowhere = HandOverPlaces::kNowhere;
 
 // Reports a pair of places of one rank that stand the wrong way round.
 void check_order(const StepPlaces& places, int rank, int first, int second, FindingList& findings) {
@@ -200,7 +200,7 @@ std::vector<Finding> verify_message_order(const StepPlaces& places) {
   for (const StepEdge& edge : places.edges()) {
     std::map<int, int> starts;  // of the send -> of the receive
     for (int m = 0; m < places.num_micro_batches(); ++m) {
-      const HandOver& x = places.hand_over(edge, m);
+      const HandOverPlaces& x = places.hand_over(edge, m);
       if (x.send_start == kNowhere || x.recv_start == kNowhere) continue;
       starts.emplace(x.send_start, x.recv_start);
     }
@@ -229,7 +229,7 @@ std::vector<Finding> verify_rendezvous(const StepPlaces& places) {
   };
   for (const StepEdge& edge : places.edges()) {
     for (int m = 0; m < places.num_micro_batches(); ++m) {
-      const HandOver& x = places.hand_over(edge, m);
+      const HandOverPlaces& x = places.hand_over(edge, m);
       need(edge.to_rank, x.recv_wait, edge.from_rank, x.send_start);
       need(edge.from_rank, x.send_wait, edge.to_rank, x.recv_start);
     }

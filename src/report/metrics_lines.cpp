@@ -9,7 +9,7 @@
 namespace weft {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 [[noreturn]] void refuse(const std::string& found, const std::string& message) {
   throw UserError(Violation{"metrics-file", found, message});

@@ -86,10 +86,10 @@ bool has_layer(SegmentKind kind) {
 }
 
 std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlank = " \t\r\n";
-  const auto first = text.find_first_not_of(kBlank);
+  constexpr std::string_view kSpaces = " \t\r\n";
+  const auto first = text.find_first_not_of(kSpaces);
   if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
+  return text.substr(first, text.find_last_not_of(kSpaces) - first + 1);
 }
 
 bool skip(std::string_view& text, std::string_view prefix) {

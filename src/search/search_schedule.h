@@ -16,7 +16,7 @@ struct AutoRequest {
   int num_micro_batches = 1;
   std::optional<int> max_live_chunks = {};  // empty: default_live_chunks
   bool overlap = false;                     // --moe-fb-overlap: pairs even where they do not pay
-  Costs costs;
+  Costs costs = {};
   // Of the V. With it orders are judged as lowered plans, wires included; without, by the costs of
   // their chunks.
   std::optional<Layout> layout = {};

@@ -22,7 +22,7 @@ using Json = nlohmann::ordered_json;
 // What the page needs to see of a time; keeps its data small.
 double rounded(double time) { return std::round(time * 1e6) / 1e6; }
 
-Json optional_to_json(const std::optional<double>& value) {
+Json rounded_or_null(const std::optional<double>& value) {
   return value ? Json(rounded(*value)) : Json(nullptr);
 }
 
@@ -103,7 +103,7 @@ Json metrics_to_json(const RankMetrics& metrics) {
           {"exposed", rounded(metrics.exposed_communication)},
           {"all_to_all", rounded(metrics.all_to_all)},
           {"all_to_all_exposed", rounded(metrics.all_to_all_exposed)},
-          {"hidden", optional_to_json(hidden)},
+          {"hidden", rounded_or_null(hidden)},
           {"p2p_exposed", rounded(metrics.p2p_exposed)},
           {"counts_exposed", rounded(metrics.counts_exposed)},
           {"reduce_exposed", rounded(metrics.reduce_exposed)}};
@@ -124,7 +124,7 @@ Json stages_to_json(const RankTimeline& rank) {
   return stages;
 }
 
-Json to_json(const PageTimeline& shown) {
+Json page_timeline_to_json(const PageTimeline& shown) {
   const Timeline& timeline = shown.timeline;
   const TimelineMetrics metrics = measure(timeline);
   const std::vector<std::vector<Need>> needs = last_needs(timeline);
@@ -148,8 +148,8 @@ Json to_json(const PageTimeline& shown) {
           {"unit", timeline.unit},
           {"makespan", rounded(metrics.makespan)},
           {"wires", has_wires(timeline)},
-          {"hidden_steady", optional_to_json(metrics.all_to_all_hidden_steady)},
-          {"hidden_outside", optional_to_json(metrics.all_to_all_hidden_outside)},
+          {"hidden_steady", rounded_or_null(metrics.all_to_all_hidden_steady)},
+          {"hidden_outside", rounded_or_null(metrics.all_to_all_hidden_outside)},
           {"ranks", std::move(ranks)}};
 }
 
@@ -167,7 +167,8 @@ Json palette_to_json() {
 
 Json page_data(const Page& page) {
   Json timelines = Json::array(), tables = Json::array();
-  for (const PageTimeline& shown : page.timelines) timelines.push_back(to_json(shown));
+  for (const PageTimeline& shown : page.timelines)
+    timelines.push_back(page_timeline_to_json(shown));
   for (const Table& table : page.tables) {
     tables.push_back({{"title", table.title},
                       {"note", table.note},

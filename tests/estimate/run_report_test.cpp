@@ -88,7 +88,7 @@ TEST(RunReport, PartsOfTheStepAddUp) {
       plan_request(small_with({"--pipeline-model-parallel-size", "2", "--num-microbatches", "5",
                                "--expert-model-parallel-size", "2"})),
       {});
-  for (const RankReport& rank : report.ranks) {
+  for (const PlannedRank& rank : report.ranks) {
     const RankMetrics& times = rank.times;
     EXPECT_NEAR(times.busy + times.bubble + times.exposed_communication, report.step.makespan,
                 1e-9);

@@ -9,9 +9,9 @@ namespace {
 
 // Chunk 0 is the way down the V, chunk 1 the way up. The counters are the next micro-batch of each
 // chunk's forwards and backwards.
-class RankBuilder {
+class DualPipeVRank {
  public:
-  RankBuilder(const StageMap& map, Rank rank)
+  DualPipeVRank(const StageMap& map, Rank rank)
       : stage_{map.stage_of(rank, Chunk(0)), map.stage_of(rank, Chunk(1))} {}
 
   void add_forward(int chunk) { cells_.push_back(next_forward(chunk)); }
@@ -38,10 +38,10 @@ class RankBuilder {
 };
 
 // Needs M >= 2P - 1.
-std::vector<Cell> build_rank(const StageMap& map, int r, int micro_batches) {
+std::vector<Cell> dualpipev_rank(const StageMap& map, int r, int micro_batches) {
   const int ranks = map.num_ranks;
   const int below = ranks - 1 - r;  // ranks further down the V
-  RankBuilder rank(map, Rank(r));
+  DualPipeVRank rank(map, Rank(r));
   // 1. Warm-up.
   for (int i = 0; i < 2 * below; ++i) rank.add_forward(0);
   // 2. Interleaved forward.
@@ -116,7 +116,7 @@ Schedule build_dualpipev(const BuildRequest& request) {
   const int ranks = request.num_ranks;
   const int built = std::max(request.num_micro_batches, 2 * ranks - 1);
   Schedule schedule{{ranks, 2, Placement::V}, built, {}};
-  for (int r = 0; r < ranks; ++r) schedule.ranks.push_back(build_rank(schedule.map, r, built));
+  for (int r = 0; r < ranks; ++r) schedule.ranks.push_back(dualpipev_rank(schedule.map, r, built));
   schedule = keep_micro_batches(schedule, request.num_micro_batches);
   if (request.detach) {
     for (int r = 0; r < ranks; ++r) {

@@ -43,9 +43,9 @@ class UnitOrder {
   int slots_;
 };
 
-class RankBuilder {
+class InterleavedRank {
  public:
-  RankBuilder(const StageMap& map, const UnitOrder& order, Rank rank)
+  InterleavedRank(const StageMap& map, const UnitOrder& order, Rank rank)
       : map_(map), order_(order), rank_(rank) {}
 
   void add_forward(int index) { add(forward_at(index)); }
@@ -100,7 +100,7 @@ Schedule build_interleaved(const BuildRequest& request) {
     const int warm_up = std::min(
         2 * (ranks - 1 - r) + (chunks - 1) * order.slots_per_group() + (request.overlap ? 1 : 0),
         units);
-    RankBuilder rank(schedule.map, order, Rank(r));
+    InterleavedRank rank(schedule.map, order, Rank(r));
     for (int k = 0; k < warm_up; ++k) rank.add_forward(k);
     for (int k = warm_up; k < units; ++k) {
       if (request.overlap) {

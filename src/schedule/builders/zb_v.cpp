@@ -8,9 +8,9 @@ namespace {
 
 // Chunk 0 is the way down the V, chunk 1 the way up. The counters are the next micro-batch of each
 // chunk's F's, I's and W's.
-class RankBuilder {
+class ZbVRank {
  public:
-  RankBuilder(const StageMap& map, Rank rank)
+  ZbVRank(const StageMap& map, Rank rank)
       : stage_{map.stage_of(rank, Chunk(0)), map.stage_of(rank, Chunk(1))} {}
 
   void add_forward(int chunk) { cells_.push_back(forward(stage_[chunk], forwards_[chunk]++)); }
@@ -32,9 +32,9 @@ class RankBuilder {
 };
 
 // Needs M >= 2P - 1.
-std::vector<Cell> build_rank(const StageMap& map, int r, int micro_batches) {
+std::vector<Cell> zb_v_rank(const StageMap& map, int r, int micro_batches) {
   const int below = map.num_ranks - 1 - r;  // ranks further down the V
-  RankBuilder rank(map, Rank(r));
+  ZbVRank rank(map, Rank(r));
   // 1. Warm-up: what a micro-batch takes to the fold and back.
   for (int i = 0; i < 2 * below + 1; ++i) rank.add_forward(0);
   // 2. The first micro-batches are back, their gradients are not.
@@ -73,7 +73,7 @@ Schedule build_zb_v(const BuildRequest& request) {
   const int ranks = request.num_ranks;
   const int built = std::max(request.num_micro_batches, 2 * ranks - 1);
   Schedule schedule{{ranks, 2, Placement::V}, built, {}};
-  for (int r = 0; r < ranks; ++r) schedule.ranks.push_back(build_rank(schedule.map, r, built));
+  for (int r = 0; r < ranks; ++r) schedule.ranks.push_back(zb_v_rank(schedule.map, r, built));
   return keep_micro_batches(schedule, request.num_micro_batches);
 }
 
