@@ -140,6 +140,14 @@ TEST(Weave, HidesEveryWireOfFourLayers) {
   EXPECT_EQ(weave_times(problem, weave(problem)).end, 4 * 26);
 }
 
+// More tasks than a word has bits, and fewer states kept than there are.
+TEST(Weave, HidesEveryWireOfSixteenLayers) {
+  const Layout layout = layout_around(std::string(16, 'm'));
+  const WeaveProblem problem = pair_of(layout, layout, round_costs());
+  EXPECT_GT(problem.tasks.size(), 128U);
+  EXPECT_EQ(weave_times(problem, weave(problem)).end, 16 * 26);
+}
+
 TEST(Weave, ASingleForwardHidesDispatchUnderTheSharedExpert) {
   const Layout layout = layout_around("m", true);
   WeaveProblem problem;
