@@ -217,7 +217,7 @@ NaiveWires naive_wires(const StepPlan& plan, const Costs& costs, std::vector<dou
 }
 
 TEST(RandomPlans, StepsLevelAgreesWithTheNaiveRules) {
-  for (unsigned seed = 0; seed < 200; ++seed) {
+  for (unsigned seed = 0; seed < 10000; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     Random random(seed);
     const StepPlan plan = random_plan(random);
