@@ -13,6 +13,7 @@
 #include "config/rules_text.h"
 #include "config/script_summary.h"
 #include "layout/layout_string.h"
+#include "passes/verify.h"
 #include "schedule/csv.h"
 #include "schedule/text.h"
 
@@ -43,6 +44,13 @@ void warn_of_falling_wgrads(const Schedule& schedule, Request& request) {
       "schedules whose weight gradients rise in micro-batches");
 }
 
+// What the verifiers find at the level at which the file is written.
+std::vector<Finding> findings_of(const Schedule& schedule) {
+  std::vector<Finding> findings = verify_order(schedule);
+  if (findings.empty() && !is_compute_level(schedule)) findings = verify_transfers(schedule);
+  return findings;
+}
+
 // The ranks and micro-batches of the file stand in for flags that are not given.
 void gather_schedule_file(Request& request, RunFacts& facts, std::vector<Violation>& violations) {
   ScheduleConfig& flags = request.config.schedule;
@@ -52,6 +60,7 @@ void gather_schedule_file(Request& request, RunFacts& facts, std::vector<Violati
     const StageMap& map = schedule.map;
     facts.schedule_file = {map.num_ranks, map.chunks_per_rank, map.placement == Placement::V,
                            schedule.num_micro_batches, has_pairs(schedule)};
+    facts.schedule_file_findings = findings_of(schedule);
     if (!request.given("pipeline-model-parallel-size")) {
       request.config.parallel.pipeline_model_parallel_size = map.num_ranks;
     }
@@ -134,6 +143,7 @@ void run_verb(const std::string& name, const std::vector<std::string>& arguments
     if (!script.empty()) log_info("flags of a launch script\n" + script);
     throw UserError(std::move(violations));
   }
+  if (!facts.schedule_file_findings.empty()) throw PlanError(facts.schedule_file_findings);
   function_of(info)(request, facts);
 }
 

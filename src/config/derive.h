@@ -4,7 +4,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/error.h"
 #include "config/config.h"
 
 namespace weft {
@@ -24,6 +26,7 @@ struct RunFacts {
   bool layout_has_mtp = false;            // it has an MTP layer
   std::optional<int> world_size = {};     // ranks, where a launcher has started them
   std::optional<ScheduleFileFacts> schedule_file = {};  // set if the schedule is in a file
+  std::vector<Finding> schedule_file_findings = {};     // why it cannot run
 };
 
 // True for FILE.csv.

@@ -152,20 +152,19 @@ TEST_F(ScheduleFile, WhatCannotRunIsExitCode3WithItsPlace) {
       {"0F0,0F1,0B0,0B1\n1F0,1B0,1F1\n", "1B1 is missing"},
       {"0F0,0I0,0W0\n1F0,1W0,1I0\n", "rank 1 cell 2 (1W0)"},
       {"(0F0;0B0)OVERLAP_F_B\n", "rank 0 cell 1 ((0F0;0B0)OVERLAP_F_B)"},
+      {"0F0,0SEND_F0,0RECV_B0,0B0\n1F0,1B0,1SEND_B0\n", "1RECV_F0 is missing"},
+      {"0F0,0SEND_F0,0RECV_B0,0B0\n1F0,1RECV_F0,1B0,1SEND_B0\n", "rank 1 cell 2 (1RECV_F0)"},
+      {"0F0,0REDUCE_GRAD,0B0\n", "rank 0 cell 2 (0REDUCE_GRAD)"},
   };
   for (const auto& [text, place] : cases) {
     write("broken.csv", text);
-    for (const std::string verb : {"schedule", "simulate", "schedule --level steps"}) {
+    for (const std::string verb : {"schedule", "simulate", "layout", "schedule --level steps"}) {
       const WeftRun found = run(verb + " --schedules-method broken.csv");
       EXPECT_EQ(found.exit_code, 3) << text;
       EXPECT_EQ(found.out, "");
       EXPECT_THAT(found.err, HasSubstr(place));
     }
   }
-  write("unmatched.csv", "0F0,0SEND_F0,0RECV_B0,0B0\n1F0,1B0,1SEND_B0\n");
-  const WeftRun found = run("schedule --level transfers --schedules-method unmatched.csv");
-  EXPECT_EQ(found.exit_code, 3);
-  EXPECT_THAT(found.err, HasSubstr("1RECV_F0 is missing"));
 }
 
 TEST_F(ScheduleFile, FallingWeightGradientsRunWithAWarning) {
