@@ -126,4 +126,10 @@ Config resolved(const Config& config, const RunFacts& facts) {
   return result;
 }
 
+ElementBytes element_bytes(const std::string& params_dtype) {
+  if (params_dtype == "fp64") return {8, 8};
+  if (params_dtype == "bf16") return {2, 4};
+  return {4, 4};
+}
+
 }  // namespace weft

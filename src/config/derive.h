@@ -1,6 +1,7 @@
 // Values that follow from those that were given.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -69,5 +70,13 @@ ModelConfig with_derived_sizes(ModelConfig model);
 // The config with all of the above and the model's derived sizes filled in: nothing that is left
 // empty has a default. Expects a config that passed the rules.
 Config resolved(const Config& config, const RunFacts& facts);
+
+struct ElementBytes {
+  std::int64_t compute = 4;
+  std::int64_t main = 4;  // main weights, main gradients, optimizer state
+};
+
+// Of --params-dtype.
+ElementBytes element_bytes(const std::string& params_dtype);
 
 }  // namespace weft

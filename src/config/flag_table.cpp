@@ -296,7 +296,7 @@ std::vector<Flag> own_flags() {
       {"cost-p2p", kCost, kCosts, cost<&C::cost_p2p>,
        "delay of a hand-over between ranks, for the receiver", {.min = 0, .max = kMaxCost}},
       {"costs", kCost, kCosts | kTrain | kReport, training<&T::costs>,
-       "costs per stage, segment and wire, TOML; `weft report` writes it"},
+       "TOML file: times as `weft report --costs` writes them, or rates of a device and its links"},
 
       {"level", kOutput, verbs(Verb::Schedule), output<&O::level>, "how far lowered",
        {.choices = {"compute", "transfers", "steps"}}},

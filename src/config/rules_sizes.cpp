@@ -196,6 +196,15 @@ RuleBreak search_needs_ranks(const RuleInput& input) {
   return {"--search without --ranks", "say how many ranks there are: --ranks 64"};
 }
 
+RuleBreak search_tries_built_in(const RuleInput& input) {
+  const std::string& method = input.config.schedule.schedules_method;
+  if (!input.config.plan.search || (method != "auto" && !is_schedule_file(method))) return {};
+  return {
+      input.request.found("schedules-method") + " with --search",
+      "the search tries the built-in schedules: leave the flag out, then plan with it at the sizes "
+      "that the search finds"};
+}
+
 RuleBreak train_needs_iters(const RuleInput& input) {
   if (input.config.train.train_iters > 0) return {};
   return {"--train-iters not given", "say how many steps to train"};
@@ -327,6 +336,8 @@ std::vector<Rule> size_rules() {
       {"train-needs-sizes", "model", kOwn, "", "load token-file", train_needs_sizes, kTrainAlone},
       {"plan-needs-sizes", "model", kOwn, "", "model token-file", plan_needs_sizes, kPlanAlone},
       {"search-needs-ranks", "ranks", kOwn, "", "ranks search", search_needs_ranks, kPlanAlone},
+      {"search-tries-built-in", "schedule", kOwn, "", "schedules-method search",
+       search_tries_built_in, kPlanAlone},
       {"train-needs-iters", "training", kOwn, "", "train-iters", train_needs_iters, kTrainAlone},
       {"train-needs-data", "training", kOwn, "", "data-path token-file", train_needs_data,
        kTrainAlone},

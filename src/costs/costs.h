@@ -43,6 +43,27 @@ struct SegmentKey {
 SegmentKey normalised(SegmentKey key);
 SegmentKey key_of(const Layout& layout, const Segment& segment);
 
+// A kind of link, as one rank sees it in one direction. GB are 1e9 bytes.
+struct LinkRate {
+  double gb_per_s = 0.1;
+  double latency_us = 200;
+
+  bool operator==(const LinkRate&) const = default;
+};
+
+// What turns sizes of a model into times. By default round figures for one core and a modest
+// network.
+struct Rates {
+  double tflops = 0.1;          // 1e12 operations a second of matrix products
+  double memory_gb_per_s = 10;  // element-wise work
+  double overhead_us = 50;      // of a segment that runs any operation
+  LinkRate expert;              // exchange of tokens
+  LinkRate pipeline;            // hand-overs
+  LinkRate data;                // sums of gradients
+
+  bool operator==(const Rates&) const = default;
+};
+
 struct Costs {
   std::string unit = "units";
   StageCost stage;                  // default for every stage
@@ -51,6 +72,8 @@ struct Costs {
   double p2p = 0;                   // a delay for the receiver; nobody is busy
   std::map<SegmentKey, SegmentCost> segments;
   std::map<WireKind, double> wires;  // duration once all participants have started it
+  // Of a file with [device] or [links]: with_sizes() makes segments and wires of them.
+  std::optional<Rates> rates;
 
   bool operator==(const Costs&) const = default;
 
@@ -69,10 +92,15 @@ struct Costs {
 const Costs& default_costs();
 
 // Step-level costs in ms from the model's sizes: FLOPs, bytes through memory and bytes on the wire
-// at round rates for one core (estimate.cpp). The same value on every rank, so that every rank
-// weaves the same order. default_costs() if hidden_size or seq_length is 0.
+// at `rates`. The same value on every rank, so that every rank weaves the same order. Elements are
+// those of --params-dtype. default_costs() if hidden_size or seq_length is 0.
 Costs estimate_costs(const ModelConfig& model, const ParallelConfig& parallel,
-                     int micro_batch_size = 1);
+                     const Rates& rates = {}, int micro_batch_size = 1, int element_bytes = 4);
+
+// `costs` as read, with what its rates say of these sizes for all that it does not name. Throws
+// UserError where it has rates and there are no sizes.
+Costs with_sizes(Costs costs, const ModelConfig& model, const ParallelConfig& parallel,
+                 int micro_batch_size, int element_bytes);
 
 // TOML form of measured or hand-written costs; `print_costs` writes what `parse_costs` reads back
 // bit for bit. Errors: UserError naming the file (`source`), key and value.
@@ -87,6 +115,12 @@ Costs estimate_costs(const ModelConfig& model, const ParallelConfig& parallel,
 //   moe_attention = { forward = 4.1, dgrad = 4.3, wgrad = 2.2 }
 //   [wires]
 //   dispatch = 3.2
+//   [device]                       # instead of [segments]; in ms
+//   tflops = 600
+//   memory_gb_per_s = 2500
+//   overhead_us = 20
+//   [links]                        # for what [wires] does not name; also `pipeline`, `data`
+//   expert = { gb_per_s = 40, latency_us = 20 }
 Costs read_costs(const std::string& path);
 Costs parse_costs(std::string_view text, const std::string& source);
 std::string print_costs(const Costs& costs);

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -17,6 +18,7 @@ namespace {
 
 // Keeps sums over whole plans finite; the flags of single costs have the same limit.
 constexpr double kMaxCost = 1e15;
+constexpr double kLowestRate = 1e-6;
 
 const std::vector<SegmentKey>& all_segments() {
   static const std::vector<SegmentKey> kKeys = {
@@ -70,10 +72,15 @@ class Reader {
         read_segments(node, costs);
       } else if (name == "wires") {
         read_wires(node, costs);
+      } else if (name == "device") {
+        read_device(node, rates_of(costs));
+      } else if (name == "links") {
+        read_links(node, rates_of(costs));
       } else {
-        unknown(name, node, "unit, p2p, pair, stage, stages, segments, wires");
+        unknown(name, node, "unit, p2p, pair, stage, stages, segments, wires, device, links");
       }
     }
+    check_rates(root, costs);
     if (!violations_.empty()) throw UserError(violations_);
     return costs;
   }
@@ -182,9 +189,117 @@ class Reader {
     }
   }
 
+  static Rates& rates_of(Costs& costs) {
+    if (!costs.rates) costs.rates.emplace();
+    return *costs.rates;
+  }
+
+  using Numbers = std::vector<std::pair<std::string_view, double*>>;
+
+  static std::string names_in(const Numbers& numbers) {
+    std::string names;
+    for (const auto& known : numbers) {
+      names += (names.empty() ? "" : ", ") + std::string(known.first);
+    }
+    return names;
+  }
+
+  // A table of numbers by name, all of which have to be there.
+  void read_numbers(const std::string& key, const toml::node& node, const Numbers& numbers) {
+    const toml::table* table = table_at(key, node);
+    if (table == nullptr) return;
+    for (const auto& [part, value] : *table) {
+      const std::string name = key + "." + std::string(part.str());
+      const auto number =
+          std::ranges::find(numbers, part.str(), [](const auto& x) { return x.first; });
+      if (number != numbers.end()) {
+        read_number(name, value, *number->second);
+      } else {
+        unknown(name, value, names_in(numbers));
+      }
+    }
+    for (const auto& known : numbers) {
+      if (!table->contains(known.first)) missing(node, key + "." + std::string(known.first));
+    }
+  }
+
+  void read_device(const toml::node& node, Rates& rates) {
+    read_numbers("device", node,
+                 {{"tflops", &rates.tflops},
+                  {"memory_gb_per_s", &rates.memory_gb_per_s},
+                  {"overhead_us", &rates.overhead_us}});
+    check_rate("device.tflops", node, rates.tflops);
+    check_rate("device.memory_gb_per_s", node, rates.memory_gb_per_s);
+  }
+
+  void read_links(const toml::node& node, Rates& rates) {
+    const toml::table* table = table_at("links", node);
+    if (table == nullptr) return;
+    const std::vector<std::pair<std::string_view, LinkRate*>> links = {
+        {"expert", &rates.expert}, {"pipeline", &rates.pipeline}, {"data", &rates.data}};
+    for (const auto& [key, value] : *table) {
+      const std::string name = "links." + std::string(key.str());
+      const auto link = std::ranges::find(links, key.str(), [](const auto& x) { return x.first; });
+      if (link == links.end()) {
+        unknown(name, value, "expert, pipeline, data");
+        continue;
+      }
+      read_numbers(
+          name, value,
+          {{"gb_per_s", &link->second->gb_per_s}, {"latency_us", &link->second->latency_us}});
+      check_rate(name + ".gb_per_s", value, link->second->gb_per_s);
+    }
+    for (const auto& link : links) {
+      if (!table->contains(link.first)) missing(node, "links." + std::string(link.first));
+    }
+  }
+
+  void missing(const toml::node& node, const std::string& key) {
+    violations_.push_back(
+        {"costs-file", fmt::format("{}:{}: {} is missing", source_, node.source().begin.line, key),
+         "give all of a device and of its links"});
+  }
+
+  void check_rate(const std::string& key, const toml::node& node, double value) {
+    if (value >= kLowestRate) return;
+    violations_.push_back(
+        {"costs-file", fmt::format("{}:{}: {} = {}", source_, node.source().begin.line, key, value),
+         "must be at least 1e-6"});
+  }
+
+  // Rates give ms, and each half of a plan's times has to come from somewhere.
+  void check_rates(const toml::table& root, Costs& costs) {
+    if (!costs.rates) return;
+    const auto refuse = [this](const std::string& found, const std::string& message) {
+      violations_.push_back({"costs-file", source_ + ": " + found, message});
+    };
+    if (root.contains("unit") && costs.unit != "ms") {
+      refuse("unit = " + costs.unit, "times that follow from [device] and [links] are in ms");
+    }
+    costs.unit = "ms";
+    if (!root.contains("device") && costs.segments.empty()) {
+      refuse("[links] alone", "give the compute too, by [device] or by [segments]");
+    }
+    if (!root.contains("links") && costs.wires.empty()) {
+      refuse("[device] alone", "give the wires too, by [links] or by [wires]");
+    }
+  }
+
   std::string source_;
   std::vector<Violation> violations_;
 };
+
+std::string print_link(std::string_view name, const LinkRate& link) {
+  return fmt::format("{} = {{ gb_per_s = {}, latency_us = {} }}\n", name, link.gb_per_s,
+                     link.latency_us);
+}
+
+std::string print_rates(const Rates& rates) {
+  return fmt::format("\n[device]\ntflops = {}\nmemory_gb_per_s = {}\noverhead_us = {}\n",
+                     rates.tflops, rates.memory_gb_per_s, rates.overhead_us) +
+         "\n[links]\n" + print_link("expert", rates.expert) +
+         print_link("pipeline", rates.pipeline) + print_link("data", rates.data);
+}
 
 template <class Three>
 std::string print_three(const Three& cost) {
@@ -226,6 +341,7 @@ std::string print_costs(const Costs& costs) {
   }
   if (!costs.wires.empty()) out += "\n[wires]\n";
   for (const auto& [kind, cost] : costs.wires) out += fmt::format("{} = {}\n", name_of(kind), cost);
+  if (costs.rates) out += print_rates(*costs.rates);
   return out;
 }
 

@@ -311,12 +311,6 @@ class Walk {
 
 }  // namespace
 
-ElementBytes element_bytes(const std::string& params_dtype) {
-  if (params_dtype == "fp64") return {8, 8};
-  if (params_dtype == "bf16") return {2, 4};
-  return {4, 4};
-}
-
 ActivationTable activation_table(const ModelSizes& sizes, std::int64_t tokens,
                                  const ElementBytes& element, int expert_ranks) {
   return TableBuilder(sizes, tokens, element, expert_ranks).build();

@@ -30,19 +30,12 @@
 #include <utility>
 #include <vector>
 
+#include "config/derive.h"
 #include "costs/costs.h"
 #include "estimate/model_sizes.h"
 #include "schedule/step.h"
 
 namespace weft {
-
-struct ElementBytes {
-  std::int64_t compute = 4;
-  std::int64_t main = 4;  // main weights, main gradients, optimizer state
-};
-
-// Of --params-dtype.
-ElementBytes element_bytes(const std::string& params_dtype);
 
 // By how much a segment's steps change the bytes held (its input and output included, other
 // segments' included where it is their last reader), and the most that is held at once on top of

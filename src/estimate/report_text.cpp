@@ -202,7 +202,7 @@ std::string step_text(const RunReport& report) {
   if (step.tokens_per_second) {
     text += ", " + print_count(*step.tokens_per_second) + " tokens a second";
   }
-  text += "; costs: " + step.costs + "\n";
+  text += "\n" + indented("costs: " + step.costs, 0, kWidth);
   text += fmt::format("all-to-all hidden: steady {}, outside {}\n",
                       share_text(step.all_to_all_hidden_steady),
                       share_text(step.all_to_all_hidden_outside));

@@ -1,5 +1,7 @@
 #include "estimate/run_report.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -117,8 +119,7 @@ StepReport step_report(const Config& config, const RunPlan& plan, const Timeline
                        const std::string& unit) {
   StepReport step;
   step.unit = unit;
-  step.costs = config.train.costs.empty() ? "estimated from the model's sizes for one CPU core"
-                                          : config.train.costs;
+  step.costs = costs_text(config);
   step.makespan = metrics.makespan;
   step.all_to_all_hidden_steady = metrics.all_to_all_hidden_steady;
   step.all_to_all_hidden_outside = metrics.all_to_all_hidden_outside;
@@ -131,6 +132,16 @@ StepReport step_report(const Config& config, const RunPlan& plan, const Timeline
 }
 
 }  // namespace
+
+std::string costs_text(const Config& config) {
+  if (!config.train.costs.empty()) return config.train.costs;
+  const Rates rates;
+  return fmt::format(
+      "estimated from the model's sizes for one CPU core ({} GFLOP/s, {} GB/s of memory, links of "
+      "{} "
+      "GB/s); for another device give --costs FILE.toml with its rates",
+      1000 * rates.tflops, rates.memory_gb_per_s, rates.expert.gb_per_s);
+}
 
 RunReport make_run_report(const Request& request, const RunFacts& facts) {
   const Config config = resolved(request.config, facts);

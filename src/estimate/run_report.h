@@ -45,6 +45,9 @@ struct PlannedRank {
   RankMetrics times;
 };
 
+// Where the costs of a step are from, in words: the file, or an estimate at which rates.
+std::string costs_text(const Config& config);
+
 struct StepReport {
   std::string unit;
   std::string costs;  // where the costs are from

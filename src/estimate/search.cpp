@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "config/rules.h"
+#include "estimate/run_report.h"
 #include "estimate/trials.h"
 #include "estimate/units.h"
 
@@ -14,7 +15,7 @@ namespace weft {
 namespace {
 
 constexpr std::size_t kShown = 10;
-constexpr int kMostSimulated = 40;
+constexpr int kMostSimulated = 100;
 // How far a quick look may be wrong, as a share of the rate.
 constexpr double kDoubt = 0.05;
 
@@ -84,6 +85,7 @@ class Search {
     report_.thrown_out = bin_.list();
     report_.num_ranks = *request_.config.launch.local_ranks;
     report_.memory_gib = request_.config.plan.memory_gib;
+    report_.costs = costs_text(request_.config);
     report_.batch = batch_text();
     return std::move(report_);
   }
@@ -180,6 +182,17 @@ class Search {
     }
   }
 
+  // A quick look leaves out what weaving cannot hide, so it can promise more than the first keeps.
+  static std::string difference_text(const char* respect, const Trial& first, const Trial& other) {
+    const double slower = 100 * (1 - other.rate() / first.rate());
+    if (slower < 0) {
+      return fmt::format("with {} a quick look promises up to {:.1f} % more, not simulated: {}",
+                         respect, -slower, name_of(other));
+    }
+    return fmt::format("with {} the best is {:.1f} % slower{}: {}", respect, slower,
+                       other.makespan ? "" : " by a quick look", name_of(other));
+  }
+
   // The first beside the best that differs in one respect.
   void add_reasons() {
     if (report_.best.empty()) return;
@@ -210,10 +223,7 @@ class Search {
         }
       }
       if (other == nullptr) continue;
-      report_.reasons.push_back(fmt::format("with {} the best is {:.1f} % slower{}: {}", name,
-                                            100 * (1 - other->rate() / first.rate()),
-                                            other->makespan ? "" : " by a quick look",
-                                            name_of(*other)));
+      report_.reasons.push_back(difference_text(name, first, *other));
     }
   }
 

@@ -47,6 +47,7 @@ struct SearchReport {
   int num_ranks = 0;
   std::optional<double> memory_gib;
   std::string batch;  // how the batch was fixed, in words
+  std::string costs;  // where the costs are from
   std::string unit;   // of times
   int tried = 0;
   int simulated = 0;

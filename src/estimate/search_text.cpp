@@ -2,12 +2,15 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/columns.h"
 #include "estimate/plan_estimate.h"
 #include "estimate/search.h"
 #include "estimate/units.h"
 
 namespace weft {
 namespace {
+
+constexpr std::size_t kTextWidth = 96;
 
 std::string schedule_text(const Trial& trial) {
   std::string text = trial.schedule;
@@ -43,8 +46,9 @@ std::string table_text(const SearchReport& report) {
 std::string search_text(const SearchReport& report) {
   std::string text = fmt::format("{} ranks, ", report.num_ranks);
   if (report.memory_gib) text += fmt::format("{:g} GiB each, ", *report.memory_gib);
-  text += fmt::format("{}: {} ways tried, {} of them lowered and simulated\n\n", report.batch,
+  text += fmt::format("{}: {} ways tried, {} of them lowered and simulated\n", report.batch,
                       report.tried, report.simulated);
+  text += indented("costs: " + report.costs, 0, kTextWidth) + "\n";
   if (report.best.empty()) {
     text += "none fits\n";
   } else {
@@ -64,6 +68,7 @@ std::string search_json(const SearchReport& report) {
   json["ranks"] = report.num_ranks;
   json["memory_gib"] = report.memory_gib ? Json(*report.memory_gib) : Json(nullptr);
   json["batch"] = report.batch;
+  json["costs"] = report.costs;
   json["unit"] = report.unit;
   json["tried"] = report.tried;
   json["simulated"] = report.simulated;

@@ -64,18 +64,24 @@ std::vector<Way> list_ways(const Request& request, int num_ranks, int num_layers
   return ways;
 }
 
-// Micro-batch sizes and their numbers. Measured costs hold for one size.
-std::vector<std::pair<int, int>> list_batches(const Request& request, int global_batch, int dp) {
+// Measured costs hold for one micro-batch size; rates of a device for any.
+bool costs_are_measured(const Config& config) {
+  const std::string& file = config.train.costs;
+  return !file.empty() && !read_costs(file).rates;
+}
+
+// Micro-batch sizes and their numbers.
+std::vector<std::pair<int, int>> list_batches(const Request& request, bool one_size,
+                                              int global_batch, int dp) {
   const ScheduleConfig& asked = request.config.schedule;
   std::vector<std::pair<int, int>> batches;
-  const bool one_size = !request.config.train.costs.empty() && !request.given("micro-batch-size");
   for (int size = 1; size <= std::max(kMaxMicroBatchSize, asked.micro_batch_size.value_or(1));
        ++size) {
     if (request.given("micro-batch-size") ? size != *asked.micro_batch_size
                                           : (size & (size - 1)) != 0) {
       continue;
     }
-    if (one_size && size > 1) continue;
+    if (one_size && !request.given("micro-batch-size") && size > 1) continue;
     if (asked.num_microbatches) {
       batches.emplace_back(size, *asked.num_microbatches);
     } else if (global_batch % (size * dp) == 0) {
@@ -177,6 +183,7 @@ std::vector<Trial> list_trials(const Request& request, const RunFacts& /*facts*/
   const int experts = config.model.num_experts;
   const int global_batch =
       config.schedule.global_batch_size.value_or(kSequencesPerRank * num_ranks);
+  const bool one_size = costs_are_measured(config);
   std::vector<Trial> trials;
   for (const int pp : divisors(num_ranks)) {
     if (request.given("pipeline-model-parallel-size")
@@ -185,7 +192,7 @@ std::vector<Trial> list_trials(const Request& request, const RunFacts& /*facts*/
       continue;
     }
     const int dp = num_ranks / pp;
-    for (const auto& [size, number] : list_batches(request, global_batch, dp)) {
+    for (const auto& [size, number] : list_batches(request, one_size, global_batch, dp)) {
       for (const Way& way : list_ways(request, pp, num_layers, experts > 0)) {
         for (const int ep : divisors(experts > 0 ? dp : 1)) {
           const bool given = request.given("expert-model-parallel-size");
@@ -230,9 +237,10 @@ Config config_of(const Trial& trial, const Request& request, const RunFacts& fac
 }
 
 const Costs& QuickLooks::step_costs_of(const Config& config) {
-  // Those of a file are the same for every trial.
-  if (!costs_ || config.train.costs.empty()) costs_ = step_costs(config);
-  return *costs_;
+  const std::string& file = config.train.costs;
+  if (!file.empty() && !read_) read_ = read_costs(file);
+  costs_ = read_ ? sized_costs(config, *read_) : step_costs(config);
+  return costs_;
 }
 
 const Schedule& QuickLooks::schedule_of(const Config& config, const Costs& costs) {

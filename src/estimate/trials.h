@@ -40,7 +40,8 @@ class QuickLooks {
   const Costs& step_costs_of(const Config& config);
   const Schedule& schedule_of(const Config& config, const Costs& costs);
 
-  std::optional<Costs> costs_;
+  std::optional<Costs> read_;  // once for all trials, from --costs
+  Costs costs_;
   std::map<Key, Schedule> schedules_;  // many trials differ in sizes only
 };
 

@@ -43,8 +43,14 @@ Schedule search_on(const Config& config, const Costs& costs) {
 
 }  // namespace
 
+Costs sized_costs(const Config& config, const Costs& read) {
+  return with_sizes(read, config.model, config.parallel,
+                    config.schedule.micro_batch_size.value_or(1),
+                    static_cast<int>(element_bytes(config.train.params_dtype).compute));
+}
+
 Costs given_costs(const Config& config) {
-  if (!config.train.costs.empty()) return read_costs(config.train.costs);
+  if (!config.train.costs.empty()) return sized_costs(config, read_costs(config.train.costs));
   Costs costs;
   costs.stage = {config.cost.cost_forward, config.cost.cost_dgrad, config.cost.cost_wgrad};
   costs.pair = config.cost.cost_pair;
@@ -53,9 +59,10 @@ Costs given_costs(const Config& config) {
 }
 
 Costs step_costs(const Config& config) {
-  if (!config.train.costs.empty()) return read_costs(config.train.costs);
-  return estimate_costs(config.model, config.parallel,
-                        config.schedule.micro_batch_size.value_or(1));
+  if (!config.train.costs.empty()) return sized_costs(config, read_costs(config.train.costs));
+  return estimate_costs(config.model, config.parallel, Rates(),
+                        config.schedule.micro_batch_size.value_or(1),
+                        static_cast<int>(element_bytes(config.train.params_dtype).compute));
 }
 
 LowerOptions lower_options(const Config& config) {

@@ -34,6 +34,9 @@ struct RunPlan {
 
 // All take a config that has passed the rules and is resolved (config/derive.h).
 
+// Costs as read from a file, for these sizes (with_sizes in costs/costs.h).
+Costs sized_costs(const Config& config, const Costs& read);
+
 // --costs, else --cost-forward and its kin.
 Costs given_costs(const Config& config);
 

@@ -110,6 +110,40 @@ TEST(CostsToml, UnknownNamesListTheKnownOnesAndAllAreReported) {
               AllOf(HasSubstr("stage.forwards = 1"), HasSubstr("forward, dgrad, wgrad")));
 }
 
+constexpr auto kDevice = R"([device]
+tflops = 600
+memory_gb_per_s = 2500
+overhead_us = 20
+)";
+constexpr auto kLinks = R"([links]
+expert = { gb_per_s = 40, latency_us = 20 }
+pipeline = { gb_per_s = 50, latency_us = 10 }
+data = { gb_per_s = 45, latency_us = 0 }
+)";
+
+TEST(CostsToml, ReadsADeviceAndItsLinks) {
+  const Costs costs = parse_costs(std::string(kDevice) + kLinks, "costs.toml");
+  EXPECT_EQ(costs.unit, "ms");
+  EXPECT_EQ(costs.rates, (Rates{600, 2500, 20, {40, 20}, {50, 10}, {45, 0}}));
+  EXPECT_EQ(parse_costs(print_costs(costs), "round trip"), costs);
+  EXPECT_FALSE(parse_costs("p2p = 1\n", "costs.toml").rates.has_value());
+}
+
+TEST(CostsToml, RatesAreWholeAndInMs) {
+  EXPECT_THAT(refusal(kDevice), AllOf(HasSubstr("[device] alone"), HasSubstr("[links]")));
+  EXPECT_THAT(refusal(kLinks), AllOf(HasSubstr("[links] alone"), HasSubstr("[segments]")));
+  EXPECT_EQ(refusal(std::string(kLinks) + "[segments.experts]\nforward = 1\n"), "accepted");
+  EXPECT_EQ(refusal(std::string(kDevice) + "[wires]\ndispatch = 1\n"), "accepted");
+  EXPECT_THAT(refusal("unit = \"s\"\n" + std::string(kDevice) + kLinks),
+              AllOf(HasSubstr("unit = s"), HasSubstr("in ms")));
+  EXPECT_THAT(refusal("[device]\ntflops = 0\n" + std::string(kLinks)),
+              AllOf(HasSubstr("costs.toml:1: device.tflops = 0"), HasSubstr("at least 1e-6"),
+                    HasSubstr("device.overhead_us is missing")));
+  EXPECT_THAT(refusal(std::string(kDevice) + "[links]\nexpert = { gb_per_s = 1 }\nnode = 3\n"),
+              AllOf(HasSubstr("links.expert.latency_us is missing"), HasSubstr("links.node"),
+                    HasSubstr("expert, pipeline, data"), HasSubstr("links.data is missing")));
+}
+
 TEST(CostsToml, MissingFileIsTheUsersError) {
   EXPECT_THROW(read_costs("/nowhere/costs.toml"), UserError);
 }

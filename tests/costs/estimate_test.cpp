@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "costs/costs.h"
 
 namespace weft {
@@ -58,13 +59,63 @@ TEST(EstimateCosts, OneExpertRankCopiesLocally) {
 }
 
 TEST(EstimateCosts, GrowWithTheMicroBatch) {
-  const Costs one = estimate_costs(small_model(), two_by_two(), 1);
-  const Costs four = estimate_costs(small_model(), two_by_two(), 4);
+  const Costs one = estimate_costs(small_model(), two_by_two(), {}, 1);
+  const Costs four = estimate_costs(small_model(), two_by_two(), {}, 4);
   for (const auto& [key, cost] : one.segments) {
     if (key.kind == SegmentKind::Identity) continue;
     EXPECT_GT(four.segments.at(key).forward, cost.forward) << name_of(key);
   }
   EXPECT_GT(four.of_wire(WireKind::Combine), one.of_wire(WireKind::Combine));
+}
+
+// A device ten times as fast as the default, links of 1, 2 and 4 GB/s, elements of 2 bytes.
+Rates fast_rates() {
+  return {.tflops = 1,
+          .memory_gb_per_s = 100,
+          .overhead_us = 5,
+          .expert = {.gb_per_s = 1, .latency_us = 20},
+          .pipeline = {.gb_per_s = 2, .latency_us = 10},
+          .data = {.gb_per_s = 4, .latency_us = 40}};
+}
+
+// Dispatch: 128 * 2 * 256 / 2 elements = 65536 bytes at 1 GB/s are 0.065536 ms; a hand-over: 128 *
+// 256 * 2 bytes at 2 GB/s are 0.032768 ms. Of a layer the two replicas sum half the gradients of
+// attention (256 * (2 * 256 + 2 * 256) elements, FP32) and none of the experts: 524288 bytes at
+// 4 GB/s are 0.131072 ms. An expert's W: 0.201326592 ms.
+TEST(EstimateCosts, RatesByArithmetic) {
+  ParallelConfig parallel = two_by_two();
+  parallel.data_parallel_size = 2;
+  const Costs costs = estimate_costs(small_model(), parallel, fast_rates(), 1, 2);
+  EXPECT_NEAR(costs.of_wire(WireKind::Counts), 0.020, 1e-12);
+  EXPECT_NEAR(costs.of_wire(WireKind::Dispatch), 0.020 + 0.065536, 1e-12);
+  EXPECT_NEAR(costs.of_wire(WireKind::RecvBackward), 0.010 + 0.032768, 1e-12);
+  EXPECT_NEAR(costs.of_wire(WireKind::ReduceGrad), 0.040 + 0.131072, 1e-12);
+  EXPECT_NEAR(costs.of_segment({SegmentKind::Experts, true}).wgrad, 0.005 + 0.201326592, 1e-12);
+}
+
+// What a file names is kept, the rest follows from its rates.
+TEST(WithSizes, FillsWhatIsNotNamed) {
+  Costs read;
+  read.rates = fast_rates();
+  read.wires[WireKind::Dispatch] = 7;
+  const Costs costs = with_sizes(read, small_model(), two_by_two(), 1, 2);
+  EXPECT_EQ(costs.of_wire(WireKind::Dispatch), 7);
+  EXPECT_NEAR(costs.of_wire(WireKind::Combine), 0.020 + 0.065536, 1e-12);
+  EXPECT_NEAR(costs.of_segment({SegmentKind::Experts, true}).wgrad, 0.005 + 0.201326592, 1e-12);
+  EXPECT_FALSE(costs.rates.has_value());
+
+  read.segments[{SegmentKind::Experts, true}] = {3, 3, 3};
+  EXPECT_EQ(with_sizes(read, small_model(), two_by_two(), 1, 2).segments, read.segments);
+}
+
+TEST(WithSizes, LeavesCostsWithoutRatesAlone) {
+  EXPECT_EQ(with_sizes(default_costs(), ModelConfig{}, two_by_two(), 1, 4), default_costs());
+}
+
+TEST(WithSizes, RatesNeedSizes) {
+  Costs read;
+  read.rates = fast_rates();
+  EXPECT_THROW(with_sizes(read, ModelConfig{}, two_by_two(), 1, 4), UserError);
 }
 
 }  // namespace
