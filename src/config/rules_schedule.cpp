@@ -1,4 +1,6 @@
 // Rules on schedules, overlap, and the cut into stages.
+#include <algorithm>
+
 #include "config/rules.h"
 
 namespace weft {
@@ -132,17 +134,29 @@ RuleBreak placement_agrees(const RuleInput& input) {
           "this schedule needs --placement " + std::string(is_v ? "v" : "looped")};
 }
 
+// Micro-batches that a schedule is built for before those that do not exist are dropped.
+std::int64_t least_built(const RuleInput& input) {
+  if (input.facts.schedule_file.has_value()) return 1;
+  if (is_v_schedule(method_of(input))) return 2 * std::int64_t{ranks_of(input)} - 1;
+  return method_of(input) == "interleaved" ? ranks_of(input) : 1;
+}
+
 // Lists of cells take memory; no run is near this.
 RuleBreak plan_size(const RuleInput& input) {
   constexpr std::int64_t kMaxActions = 20'000'000;
-  const std::optional<int> micro_batches = num_micro_batches(input.config, input.facts);
+  const std::int64_t asked = num_micro_batches(input.config, input.facts).value_or(1);
+  const std::int64_t built = std::max(asked, least_built(input));
   const std::int64_t stages =
       std::int64_t{ranks_of(input)} * chunks_per_rank(input.config, input.facts);
-  if (stages <= kMaxActions / (2 * std::int64_t{micro_batches.value_or(1)} + 2)) return {};
-  return {input.request.found("pipeline-model-parallel-size") + " and " +
-              std::to_string(micro_batches.value_or(1)) + " micro-batches",
-          "the plan would have over " + std::to_string(kMaxActions) +
-              " actions: take fewer ranks, chunks or micro-batches"};
+  if (stages <= kMaxActions / (2 * built + 2)) return {};
+  const std::string why = built > asked ? " while it is built for " + std::to_string(built) +
+                                              " micro-batches, the fewest that " +
+                                              method_of(input) + " is defined for"
+                                        : "";
+  return {input.request.found("pipeline-model-parallel-size") + " and " + std::to_string(asked) +
+              (asked == 1 ? " micro-batch" : " micro-batches"),
+          "the plan would have over " + std::to_string(kMaxActions) + " actions" + why +
+              ": take fewer ranks, chunks or micro-batches"};
 }
 
 }  // namespace
@@ -168,7 +182,8 @@ std::vector<Rule> schedule_rules() {
       {"max-live-chunks", "schedule", kOwn, "", "max-live-chunks schedules-method", max_live_chunks,
        kBuildsPlan},
       {"plan-size", "schedule", kOwn, "",
-       "pipeline-model-parallel-size num-microbatches num-virtual-stages-per-pipeline-rank",
+       "pipeline-model-parallel-size num-microbatches num-virtual-stages-per-pipeline-rank "
+       "schedules-method",
        plan_size},
   };
 }
