@@ -63,9 +63,12 @@ class Bin {
   std::map<std::string, Group> groups_;
 };
 
+using Listener = std::function<void(const SearchProgress&)>;
+
 class Search {
  public:
-  Search(const Request& request, const RunFacts& facts) : request_(request), facts_(facts) {
+  Search(const Request& request, const RunFacts& facts, const Listener& listen)
+      : request_(request), facts_(facts), listen_(listen) {
     if (request.config.plan.memory_gib) {
       limit_ = static_cast<std::int64_t>(*request.config.plan.memory_gib * kBytesPerGib);
     }
@@ -75,7 +78,11 @@ class Search {
     std::vector<Trial> trials = list_trials(request_, facts_);
     report_.tried = static_cast<int>(trials.size());
     if (trials.empty()) throw UserError(nothing_to_try());
-    for (Trial& trial : trials) look_at(trial);
+    for (Trial& trial : trials) {
+      look_at(trial);
+      ++looked_at_;
+      tell();
+    }
     std::ranges::stable_sort(open_, std::greater{}, &Trial::rate);
     simulate_best();
     std::ranges::stable_sort(report_.best, std::greater{}, &Trial::rate);
@@ -91,6 +98,12 @@ class Search {
   }
 
  private:
+  void tell() const {
+    if (!listen_) return;
+    const int open = static_cast<int>(open_.size());
+    listen_({looked_at_, report_.tried, report_.simulated, std::min(open, kMostSimulated)});
+  }
+
   Violation nothing_to_try() const {
     return {
         "search-space", request_.found("ranks"),
@@ -146,6 +159,7 @@ class Search {
         continue;
       }
       simulate(trial);
+      tell();
       if (limit_ && trial.bytes > *limit_) {
         too_much(trial);
       } else {
@@ -229,7 +243,9 @@ class Search {
 
   const Request& request_;
   const RunFacts& facts_;
+  const Listener& listen_;
   std::optional<std::int64_t> limit_;
+  int looked_at_ = 0;
   QuickLooks looks_;
   Bin bin_;
   std::vector<Trial> open_;       // may fit
@@ -252,8 +268,8 @@ std::string flags_of(const Trial& trial) {
                              trial.num_micro_batches);
 }
 
-SearchReport search_runs(const Request& request, const RunFacts& facts) {
-  return Search(request, facts).run();
+SearchReport search_runs(const Request& request, const RunFacts& facts, const Listener& listen) {
+  return Search(request, facts, listen).run();
 }
 
 }  // namespace weft

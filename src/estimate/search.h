@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -56,11 +57,20 @@ struct SearchReport {
   std::vector<ThrownOut> thrown_out;
 };
 
+struct SearchProgress {
+  int looked_at = 0;
+  int tried = 0;  // in all
+  int simulated = 0;
+  int most_simulated = 0;
+};
+
 // Tries every pipeline and expert parallel size, schedule, micro-batch size, overlap and detach
 // that the request leaves open. Ways are ordered by a quick simulation at the compute level; from
 // the fastest on they are lowered and simulated until none of the rest comes near the best. The
-// global batch is as given, else 4 sequences a rank. Throws UserError if no way can be tried.
-SearchReport search_runs(const Request& request, const RunFacts& facts);
+// global batch is as given, else 4 sequences a rank. Tells `listen` how far it is after each look and
+// each simulation. Throws UserError if no way can be tried.
+SearchReport search_runs(const Request& request, const RunFacts& facts,
+                         const std::function<void(const SearchProgress&)>& listen = {});
 
 // The flags that ask for it.
 std::string flags_of(const Trial& trial);

@@ -75,6 +75,19 @@ TEST(Search, NothingThatDoesNotFitIsShown) {
   EXPECT_EQ(counted, report.tried);
 }
 
+TEST(Search, TellsHowFarItIs) {
+  std::vector<SearchProgress> told;
+  const SearchReport report =
+      search_runs(search_request(small({"--global-batch-size", "16"})), {},
+                  [&](const SearchProgress& progress) { told.push_back(progress); });
+  ASSERT_EQ(told.size(), static_cast<std::size_t>(report.tried + report.simulated));
+  EXPECT_EQ(told.front().looked_at, 1);
+  EXPECT_EQ(told.front().tried, report.tried);
+  EXPECT_EQ(told.back().looked_at, report.tried);
+  EXPECT_EQ(told.back().simulated, report.simulated);
+  EXPECT_GE(told.back().most_simulated, report.simulated);
+}
+
 TEST(Search, NothingToTryIsRefused) {
   const Request request =
       search_request(small({"--global-batch-size", "3", "--pipeline-model-parallel-size", "1"}));
