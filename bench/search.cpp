@@ -1,10 +1,16 @@
 // How long, in processor time on one core, does `auto` search, and how far from the bound and ahead
-// of the built-ins does it get?
+// of the built-ins does it get? And how long does `weft plan --search` take?
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <ctime>
+#include <string>
+#include <vector>
 
+#include "config/model_source.h"
+#include "estimate/search.h"
+#include "estimate/trials.h"
 #include "passes/verify.h"
 #include "search/bound.h"
 #include "search/built_ins.h"
@@ -32,9 +38,24 @@ constexpr Case kCases[] = {
     {"many", 32, 512, 65, {1, 1.1, 0.9}, 0},
 };
 
-}  // namespace
+struct RunCase {
+  const char* model;
+  const char* layers;
+  const char* ranks;
+  const char* gib;
+};
 
-int main() {
+constexpr RunCase kRunCases[] = {
+    {"mixtral-8x7b", "32", "64", "80"},
+    {"qwen3-30b-a3b", "48", "64", "80"},
+    {"deepseek-v3", "61", "256", "1000"},
+};
+
+double seconds_since(std::clock_t start) {
+  return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+}
+
+bool search_schedules() {
   fmt::print("{:>14} {:>4} {:>5} {:>6} {:>8} {:>10} {:>10} {:>10}  {}\n", "costs", "P", "M",
              "limit", "CPU s", "makespan", "bound", "built-in", "which");
   for (const Case& c : kCases) {
@@ -44,11 +65,11 @@ int main() {
     if (c.pair > 0) request.costs.pair = c.pair;
     const std::clock_t start = std::clock();
     const FoundSchedule found = search_schedule(request);
-    const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+    const double seconds = seconds_since(start);
     if (!verify_order(found.schedule).empty() ||
         peak_live_chunks(found.schedule) > c.max_live_chunks) {
       fmt::print("{}: not a valid schedule\n", c.name);
-      return EXIT_FAILURE;
+      return false;
     }
     const double bound =
         lower_bound(make_problem(c.num_ranks, c.num_micro_batches, c.max_live_chunks, c.pair > 0,
@@ -57,5 +78,45 @@ int main() {
                c.num_ranks, c.num_micro_batches, c.max_live_chunks, seconds, found.makespan, bound,
                found.built_in_makespan, found.best_built_in);
   }
-  return EXIT_SUCCESS;
+  return true;
+}
+
+// The first fits, is ahead of the others, and takes as long as its plan alone is said to.
+bool is_sound(const SearchReport& report, const Request& request) {
+  if (report.best.empty()) return false;
+  const Trial& first = report.best.front();
+  const PlanEstimate alone = estimate_plan(config_of(first, request, {}));
+  return first.makespan == alone.metrics.makespan && first.rate() >= report.best.back().rate() &&
+         static_cast<double>(first.bytes) <= std::ldexp(*report.memory_gib, 30);
+}
+
+bool search_whole_runs() {
+  fmt::print("\n{:>14} {:>6} {:>5} {:>5} {:>8} {:>6} {:>10}  {}\n", "model", "layers", "ranks",
+             "GiB", "CPU s", "tried", "simulated", "first");
+  for (const RunCase& c : kRunCases) {
+    std::vector<Violation> violations;
+    Request request =
+        read_request(Verb::Plan,
+                     {"--search", "--model", c.model, "--ranks", c.ranks, "--memory-gib", c.gib,
+                      "--bf16"},
+                     {}, violations);
+    take_model(request, violations);
+    const std::clock_t start = std::clock();
+    const SearchReport report = search_runs(request, {});
+    const double seconds = seconds_since(start);
+    if (!violations.empty() || !is_sound(report, request)) {
+      fmt::print("{}: not a sound search\n", c.model);
+      return false;
+    }
+    fmt::print("{:>14} {:>6} {:>5} {:>5} {:>8.2f} {:>6} {:>10}  {}\n", c.model, c.layers, c.ranks,
+               c.gib, seconds, report.tried, report.simulated, flags_of(report.best.front()));
+  }
+  return true;
+}
+
+}  // namespace
+
+int main() {
+  const bool sound = search_schedules() && search_whole_runs();
+  return sound ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -67,8 +67,8 @@ struct SearchProgress {
 // Tries every pipeline and expert parallel size, schedule, micro-batch size, overlap and detach
 // that the request leaves open. Ways are ordered by a quick simulation at the compute level; from
 // the fastest on they are lowered and simulated until none of the rest comes near the best. The
-// global batch is as given, else 4 sequences a rank. Tells `listen` how far it is after each look and
-// each simulation. Throws UserError if no way can be tried.
+// global batch is as given, else 4 sequences a rank. `listen` is told how far it is after each look
+// and each simulation. Throws UserError if no way can be tried.
 SearchReport search_runs(const Request& request, const RunFacts& facts,
                          const std::function<void(const SearchProgress&)>& listen = {});
 
