@@ -1,6 +1,7 @@
 // The verbs that need LibTorch.
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
+#include <c10/util/Logging.h>
 
 #include <chrono>
 
@@ -13,9 +14,11 @@
 #include "comm/local.h"
 #include "comm/run_rank.h"
 #include "config/rules.h"
+#include "train/output_lock.h"
 #include "train/outputs.h"
 #include "train/prepare.h"
 #include "train/run_request.h"
+#include "train/run_settings.h"
 #include "train/sample_run.h"
 #include "train/tokenizer.h"
 #include "train/trainer.h"
@@ -28,8 +31,9 @@ std::chrono::milliseconds deadline_of(const Config& config) {
   return std::chrono::seconds(config.launch.distributed_timeout_seconds);
 }
 
-CommunicatorPtr connect(const Config& config, const Rendezvous& place) {
-  const C10dOptions options{.deadline = deadline_of(config)};
+CommunicatorPtr connect(const Config& config, const Rendezvous& place,
+                        std::vector<SharedSetting> settings) {
+  const C10dOptions options{.deadline = deadline_of(config), .settings = std::move(settings)};
   return config.launch.communicator == "nccl" ? make_nccl_communicator(place, options)
                                               : make_gloo_communicator(place, options);
 }
@@ -41,12 +45,33 @@ void require_device(const Config& config) {
                             "built for CUDA on a machine that has one"});
 }
 
+// What the flags say of ranks that a launcher has started already.
+std::vector<Violation> contradictions(const Request& request, const Rendezvous& place) {
+  std::vector<Violation> violations;
+  if (place.started_by == StartedBy::None) return violations;
+  const std::string started = started_by_text(place.started_by) + " has started " +
+                              std::to_string(place.world_size) +
+                              (place.world_size == 1 ? " rank" : " ranks");
+  const LaunchConfig& launch = request.config.launch;
+  if (launch.communicator == "threads" && place.world_size > 1) {
+    violations.push_back({"threads-are-one-process", request.found("communicator"),
+                          started + " as processes: take gloo, or start weft without a launcher"});
+  }
+  if (launch.local_ranks.value_or(place.world_size) != place.world_size) {
+    violations.push_back({"local-ranks-agree", request.found("local-ranks"),
+                          started + ": leave the flag out, or start weft without a launcher"});
+  }
+  return violations;
+}
+
 // The config of a run, its files and who has started this process taken into account.
 Config config_of_run(const Request& request, RunFacts facts, const Rendezvous& place) {
   Request whole = request;
   whole.config = with_files(request);
   if (place.started_by != StartedBy::None) facts.world_size = place.world_size;
-  std::vector<Violation> broken = check(whole, facts);
+  std::vector<Violation> broken = contradictions(request, place);
+  const std::vector<Violation> rules = check(whole, facts);
+  broken.insert(broken.end(), rules.begin(), rules.end());
   if (!broken.empty()) throw UserError(std::move(broken));
   return resolved(whole.config, facts);
 }
@@ -62,11 +87,13 @@ void run_train(const Request& request, const RunFacts& facts) {
   const bool speaks = place.started_by == StartedBy::None ||
                       (place.started_by != StartedBy::Launcher && place.rank == 0);
   if (!speaks) set_log_level(LogLevel::Warning);
+  const OutputLock lock(speaks ? config.train.save : "");
   const RunPlan plan = make_run_plan(config);
   set_log_level(LogLevel::Info);
   const int num_ranks = plan.mesh.world_size();
   at::set_num_threads(config.launch.threads_per_rank);
   if (config.launch.communicator == "threads") {
+    say_when_terminated();
     const LocalOptions options{.deadline = deadline_of(config),
                                .threads_per_rank = config.launch.threads_per_rank};
     run_ranks(num_ranks, options, [&](int, const CommunicatorPtr& communicator) {
@@ -76,7 +103,7 @@ void run_train(const Request& request, const RunFacts& facts) {
     launch_local_ranks(num_ranks, request.command_line);
   } else {
     run_rank(
-        place, [&] { return connect(config, place); },
+        place, [&] { return connect(config, place, run_settings(request, config, plan)); },
         [&](Communicator& communicator) { train(config, plan, communicator); });
   }
 }
@@ -101,6 +128,7 @@ void run_sample(const Request& request, const RunFacts& /*facts*/) {
 
 template <VerbFunction run>
 void run_without_trace(const Request& request, const RunFacts& facts) {
+  c10::initLogging();  // at TORCH_CPP_LOG_LEVEL, which LibTorch heeds in Python only by itself
   without_trace([&] { run(request, facts); });
 }
 

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include <atomic>
 #include <exception>
 #include <map>
 #include <thread>
@@ -10,10 +11,12 @@
 #include <utility>
 
 #include "base/error.h"
+#include "comm/countdown.h"
 #include "comm/exchange_end.h"
 #include "comm/fault_board.h"
 #include "comm/fault_text.h"
 #include "comm/local.h"
+#include "comm/meeting.h"
 #include "comm/store.h"
 
 namespace weft {
@@ -49,14 +52,23 @@ TcpStorePtr connect(const std::string& address, int port, std::chrono::milliseco
 // Two connections to the store: waiting on one does not hold up the other.
 struct Stores {
   Stores(const Rendezvous& place, std::chrono::milliseconds timeout) {
-    const TcpStorePtr first =
-        connect(place.master_address, place.master_port, timeout, place.hosts_store);
-    const TcpStorePtr second = connect(place.master_address, first->getPort(), timeout, false);
-    own = c10::make_intrusive<c10d::PrefixStore>(place.key_prefix, first);
-    watched = c10::make_intrusive<c10d::PrefixStore>(place.key_prefix, second);
+    const auto port = std::make_shared<std::atomic<int>>(place.master_port);
+    const auto connect_as = [=](bool as_host) {
+      return [=, address = place.master_address, prefix = place.key_prefix]() -> StorePtr {
+        const TcpStorePtr store = connect(address, *port, timeout, as_host);
+        *port = store->getPort();  // where the host has found one
+        return c10::make_intrusive<c10d::PrefixStore>(prefix, store);
+      };
+    };
+    const std::string name = "the store at " + place.master_address + ":" +
+                             std::to_string(place.master_port) + ", hosted by " + place.store_host +
+                             ",";
+    own = c10::make_intrusive<TimedStore>(name, timeout, connect_as(place.hosts_store));
+    claim_rank(place, *own);
+    watched = c10::make_intrusive<TimedStore>(name, timeout, connect_as(false));
   }
 
-  StorePtr own, watched;
+  TimedStorePtr own, watched;
 };
 
 // What all groups of the process share. Ends with the last of them.
@@ -75,19 +87,30 @@ class Core {
 
   const Rendezvous place;
   const std::chrono::milliseconds deadline;
-  const StorePtr store;
+  const TimedStorePtr store;
   const BoardPtr board;
+
+  // Throws as meet() does.
+  void meet_others(const std::vector<SharedSetting>& settings) {
+    try {
+      meet(place, *store, *board, deadline, settings);
+    } catch (const UserError&) {
+      is_refused_ = true;
+      throw;
+    }
+  }
 
  private:
   Core(const Rendezvous& own_place, const C10dOptions& options, const Stores& stores)
       : place(own_place),
         deadline(options.deadline),
         store(stores.own),
-        board(std::make_shared<FaultBoard>(Rank(place.rank), stores.own, stores.watched)) {}
+        board(std::make_shared<FaultBoard>(place, stores.own, stores.watched, deadline)) {}
 
   // Others may still use the store: whoever hosts it is the last to go.
   void close() {
     board->stop_watching();
+    if (is_refused_) return;  // as all others are, each by itself
     if (std::uncaught_exceptions() > 0) {
       board->post("rank " + std::to_string(place.rank) + ": ended by an error of its own");
     }
@@ -100,6 +123,8 @@ class Core {
       num_done = store->add(kDoneKey, 0);
     }
   }
+
+  bool is_refused_ = false;
 };
 using CorePtr = std::shared_ptr<Core>;
 
@@ -127,11 +152,9 @@ class C10dWork : public Work {
 
  private:
   void wait_for_end() {
-    FaultBoard& board = *core_->board;
-    std::unique_lock lock(board.mutex());
-    const bool in_time =
-        board.changed().wait_until(lock, steady_clock::now() + core_->deadline,
-                                   [&] { return end_->is_done || board.fault().has_value(); });
+    std::string silent;
+    std::unique_lock lock(core_->board->mutex());
+    const bool in_time = wait_in_time(lock, silent);
     if (end_->is_done && !end_->has_failed) {
       end_->tensors.clear();
       return;
@@ -139,7 +162,23 @@ class C10dWork : public Work {
     const std::string reason =
         in_time ? ": " + end_->error : ": not complete after " + seconds_text(core_->deadline);
     lock.unlock();
-    board.fail(text_ + reason);
+    core_->board->fail(silent + text_ + reason);
+  }
+
+  // False at the deadline; `silent` then tells whose processes do not run.
+  bool wait_in_time(std::unique_lock<std::mutex>& lock, std::string& silent) {
+    FaultBoard& board = *core_->board;
+    const auto is_over = [&] { return end_->is_done || board.fault().has_value(); };
+    Countdown until_listening(core_->deadline - board.longest_silence());
+    if (until_listening.wait(board.changed(), lock, is_over)) return true;
+    lock.unlock();
+    const SignsOfLife before = board.signs_of_life();
+    lock.lock();
+    if (Countdown(board.longest_silence()).wait(board.changed(), lock, is_over)) return true;
+    lock.unlock();
+    silent = board.silent_since(before);
+    lock.lock();
+    return false;
   }
 
   const CorePtr core_;
@@ -324,7 +363,9 @@ class C10dCommunicator : public Communicator {
 
 CommunicatorPtr make_c10d_communicator(const Rendezvous& place, const C10dOptions& options,
                                        const BackendKind& device, const BackendKind& host) {
-  return std::make_shared<C10dCommunicator>(std::make_shared<Core>(place, options), device, host);
+  const auto core = std::make_shared<Core>(place, options);
+  core->meet_others(options.settings);
+  return std::make_shared<C10dCommunicator>(core, device, host);
 }
 
 }  // namespace weft

@@ -27,7 +27,8 @@ extern "C" void note_signal(int signal) {
   [[maybe_unused]] const ssize_t written = ::write(signal_pipe[1], &byte, 1);
 }
 
-// While it lives SIGCHLD, SIGINT and SIGTERM arrive as bytes in a pipe.
+// While it lives SIGCHLD, SIGINT and SIGTERM arrive as bytes in a pipe; the latter two not if this
+// program was started with them ignored.
 class SignalsAsBytes {
  public:
   SignalsAsBytes() {
@@ -37,6 +38,8 @@ class SignalsAsBytes {
     action.sa_flags = SA_RESTART;
     for (std::size_t i = 0; i < kSignals.size(); ++i) {
       ::sigaction(kSignals[i], &action, &former_[i]);
+      const bool is_ignored = former_[i].sa_handler == SIG_IGN && kSignals[i] != SIGCHLD;
+      if (is_ignored) ::sigaction(kSignals[i], &former_[i], nullptr);
     }
   }
   ~SignalsAsBytes() {
@@ -110,6 +113,11 @@ class Launcher {
     throw RuntimeFault(describe_failure());
   }
 
+  // "terminated by signal 15 (Terminated); rank 0 was in ...".
+  std::string describe_termination() const {
+    return "terminated by signal 15 (Terminated)" + describe_others(nullptr);
+  }
+
  private:
   bool any_running() const {
     return std::ranges::any_of(ranks_, [](const ChildProcess& r) { return r.is_running(); });
@@ -167,11 +175,11 @@ class Launcher {
     const ChildProcess& first = *first_failed_;
     const std::string name = "rank " + std::to_string(first.rank());
     if (first.died_in_silence()) {
-      return name + " " + first.how_it_ended() + describe_others(first);
+      return name + " " + first.how_it_ended() + describe_others(&first);
     }
     if (const auto* terminated = std::get_if<TerminatedReport>(&*first.report())) {
       return name + " was terminated by signal 15 (Terminated)" + in_action(terminated->action) +
-             describe_others(first);
+             describe_others(&first);
     }
     const FaultReport& fault = std::get<FaultReport>(*first.report());
     // The first error of the world, which may be another rank's.
@@ -181,10 +189,10 @@ class Launcher {
   }
 
   // "; rank 0 noticed in ...; rank 1 was in ...; <the first error of those that noticed>".
-  std::string describe_others(const ChildProcess& first) const {
+  std::string describe_others(const ChildProcess* first) const {
     std::string text, error;
     for (const ChildProcess& rank : ranks_) {
-      if (&rank == &first || !rank.report()) continue;
+      if (&rank == first || !rank.report()) continue;
       const std::string name = "; rank " + std::to_string(rank.rank());
       if (const auto* fault = std::get_if<FaultReport>(&*rank.report())) {
         text += name + " noticed" + in_action(fault->action);
@@ -215,6 +223,7 @@ void launch_local_ranks(int num_ranks, const std::vector<std::string>& arguments
     Launcher launcher(num_ranks, arguments, options);
     signal = launcher.run();
     if (signal == 0) launcher.throw_first_error();
+    if (signal == SIGTERM) throw RuntimeFault(launcher.describe_termination());
   }
   if (signal != 0) ::raise(signal);
 }

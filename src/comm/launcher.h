@@ -21,7 +21,8 @@ struct LauncherOptions {
 // When one ends by an error the others are ended, and its error is thrown here once: UserError or
 // PlanError as the rank threw it, else RuntimeFault naming the rank, how it died and in which
 // actions the others noticed. No rank is left then. On SIGINT or SIGTERM the ranks are ended, a
-// second one ends them at once, and then the signal is raised again with its former handler.
+// second one ends them at once; then SIGINT is raised again with its former handler, and SIGTERM is
+// a RuntimeFault that says in which actions the ranks were.
 //
 // Call it from the main thread, from a process without ranks of its own.
 void launch_local_ranks(int num_ranks, const std::vector<std::string>& arguments,

@@ -5,12 +5,15 @@
 #include <functional>
 
 #include "base/error.h"
+#include "comm/countdown.h"
 
 namespace weft {
 namespace {
 
 using std::chrono::duration_cast;
 using Clock = std::chrono::steady_clock;
+
+constexpr Clock::duration kNoLimit = Clock::duration::max();
 
 std::size_t bytes_to_others(const std::vector<LocalSpan>& spans, int self) {
   std::size_t bytes = 0;
@@ -157,14 +160,14 @@ void LocalQueue::schedule(LocalExchange& exchange, Link& link) {
 
 std::optional<TimePoint> LocalQueue::wait(const LocalExchange& exchange, int member) {
   std::unique_lock lock(mutex_);
-  const TimePoint deadline = Clock::now() + options_.deadline;
+  Countdown countdown(options_.deadline);
   while (true) {
     fault_->throw_if_set();
     const TimePoint now = Clock::now();
     if (exchange.is_matched() && exchange.ready[member] <= now) return exchange.ready[member];
-    if (now >= deadline) return std::nullopt;
-    const TimePoint ready = exchange.is_matched() ? exchange.ready[member] : deadline;
-    changed_.wait_until(lock, std::min(ready, deadline));
+    if (countdown.is_over()) return std::nullopt;
+    countdown.wait_once(changed_, lock,
+                        exchange.is_matched() ? exchange.ready[member] - now : kNoLimit);
   }
 }
 

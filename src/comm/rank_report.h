@@ -26,13 +26,10 @@ using PlanReport = std::vector<Finding>;
 
 using RankReport = std::variant<FaultReport, TerminatedReport, UserReport, PlanReport>;
 
-// First character of an encoded report, and how its fields, records and end are marked.
+// First character of an encoded report of the end by SIGTERM, whose handler writes it by itself.
 inline constexpr char kTerminatedKind = 'T';
-inline constexpr char kFieldEnd = '\x1f';
-inline constexpr char kRecordEnd = '\x1e';
-inline constexpr char kReportEnd = '\0';
 
-std::string encode(const RankReport& report);  // kReportEnd included
+std::string encode(const RankReport& report);  // kRecordsEnd included
 // The first complete report of `bytes`, if there is one, which is then removed from it.
 std::optional<RankReport> take_report(std::string& bytes);
 

@@ -44,6 +44,11 @@ class Reader {
     return low;
   }
 
+  // Whether the variable is set to something else than `value`.
+  bool contradicts(const char* name, int value) const {
+    return has(name) && environment_(name) != std::to_string(value);
+  }
+
   void add(const std::string& name, const std::string& found, const std::string& message) {
     violations_.push_back({"rendezvous", name + " " + found, message});
   }
@@ -77,6 +82,7 @@ void read_torchrun(Reader& reader, Rendezvous& place) {
   read_address(reader, place);
   const bool agent_hosts = launched || reader.text("TORCHELASTIC_USE_AGENT_STORE", "") == "True";
   place.hosts_store = !agent_hosts && place.rank == 0;
+  if (agent_hosts) place.store_host = launched ? "the program that started the ranks" : "torchrun";
   const int restarts = reader.number("TORCHELASTIC_RESTART_COUNT", 0, kMaxRanks, 0);
   place.key_prefix =
       "weft/" + reader.text("TORCHELASTIC_RUN_ID", "0") + "/" + std::to_string(restarts);
@@ -135,21 +141,69 @@ void read_srun(Reader& reader, Rendezvous& place) {
   read_meeting_place(reader, place, job, hosts == 1);
 }
 
+// By mpirun or srun, or by nobody.
+void read_other_launchers(Reader& reader, Rendezvous& place) {
+  if (reader.has("OMPI_COMM_WORLD_SIZE") || reader.has("OMPI_COMM_WORLD_RANK")) {
+    read_open_mpi(reader, place);
+  } else if (reader.has("SLURM_STEP_NUM_TASKS") && reader.has("SLURM_PROCID")) {
+    // Before PMI_*, which srun may set too; a batch script's own shell has no number of tasks.
+    read_srun(reader, place);
+  } else if (reader.has("PMI_SIZE") || reader.has("PMI_RANK")) {
+    read_pmi(reader, place);
+  }
+}
+
+// RANK and WORLD_SIZE, one without the other, beside `other`, which mpirun or srun have set. Taken
+// for nothing, each process would be a run of its own.
+void refuse_half_set(Reader& reader, const Rendezvous& other) {
+  if (other.started_by == StartedBy::None) {
+    for (const char* name : {"RANK", "WORLD_SIZE", "LOCAL_RANK"}) {
+      if (!reader.has(name)) continue;
+      reader.add(name, "is set, " + std::string(reader.has("RANK") ? "WORLD_SIZE" : "RANK") +
+                           " is not",
+                 "set RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT for every rank, or unset it");
+    }
+    return;
+  }
+  const std::string advice =
+      "; unset it, the environment of " + started_by_text(other.started_by) + " is enough";
+  if (reader.contradicts("RANK", other.rank)) {
+    reader.add("RANK", "is '" + reader.text("RANK", "") + "'",
+               "this is rank " + std::to_string(other.rank) + " of " +
+                   started_by_text(other.started_by) + advice);
+  }
+  if (reader.contradicts("WORLD_SIZE", other.world_size)) {
+    reader.add("WORLD_SIZE", "is '" + reader.text("WORLD_SIZE", "") + "'",
+               started_by_text(other.started_by) + " has started " +
+                   std::to_string(other.world_size) + " ranks" + advice);
+  }
+}
+
+// RANK and WORLD_SIZE by hand in processes of mpirun or srun: these may be one for each host, which
+// starts the ranks there, but never more than the ranks.
+void refuse_more_processes_than_ranks(Reader& reader, const Rendezvous& place) {
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS", "PMI_SIZE"}) {
+    const int processes = reader.number(name, 1, kMaxRanks, 1);
+    if (processes <= place.world_size) continue;
+    reader.add("WORLD_SIZE", "is '" + std::to_string(place.world_size) + "'",
+               std::string(name) + " is " + std::to_string(processes) +
+                   ": each of these processes would be a run of its own; unset RANK and "
+                   "WORLD_SIZE, or set them to each process's own");
+  }
+}
+
 }  // namespace
 
 Rendezvous rendezvous_from_environment(const GetVariable& environment) {
   Reader reader(environment);
   Rendezvous place;
-  if (reader.has(kLauncherVariable) || reader.has("TORCHELASTIC_RUN_ID") ||
-      (reader.has("RANK") && reader.has("WORLD_SIZE"))) {
+  const bool has_agent = reader.has(kLauncherVariable) || reader.has("TORCHELASTIC_RUN_ID");
+  if (has_agent || (reader.has("RANK") && reader.has("WORLD_SIZE"))) {
     read_torchrun(reader, place);
-  } else if (reader.has("OMPI_COMM_WORLD_SIZE")) {
-    read_open_mpi(reader, place);
-  } else if (reader.has("SLURM_STEP_NUM_TASKS") && reader.has("SLURM_PROCID")) {
-    // Before PMI_*, which srun may set too; a batch script's own shell has no number of tasks.
-    read_srun(reader, place);
-  } else if (reader.has("PMI_SIZE")) {
-    read_pmi(reader, place);
+    if (!has_agent) refuse_more_processes_than_ranks(reader, place);
+  } else {
+    read_other_launchers(reader, place);
+    refuse_half_set(reader, place);
   }
   reader.throw_if_wrong();
   return place;

@@ -18,6 +18,7 @@ struct Rendezvous {
   int master_port = 0;
   bool hosts_store = true;  // this process, rather than another rank or the program that started it
   std::string key_prefix;  // of all keys in the store, so that a restarted run finds none of before
+  std::string store_host = "rank 0";  // whose process the store is in, for messages
 
   bool operator==(const Rendezvous&) const = default;
 };
@@ -27,7 +28,8 @@ using GetVariable = std::function<const char*(const char* name)>;
 
 // Reads the environment of `weft`'s own launcher, torchrun (also RANK and WORLD_SIZE by hand),
 // mpirun (Open MPI, or any that speaks PMI) or srun, in this order; a single rank if it finds none.
-// Throws UserError listing every variable that is malformed or missing.
+// Throws UserError listing every variable that is malformed or missing, RANK without WORLD_SIZE or
+// the reverse, and where they contradict mpirun or srun.
 Rendezvous rendezvous_from_environment(const GetVariable& environment);
 Rendezvous rendezvous_from_environment();  // of this process
 

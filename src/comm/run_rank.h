@@ -16,8 +16,12 @@ namespace weft {
 // The process ends at once because threads of the transport may be waiting for a peer for ever.
 //
 // While it runs, SIGTERM ends a rank with exit code 1 and one line (or report) that says its
-// current action; ranks of the launcher leave SIGINT to the launcher.
+// current action; ranks of the launcher leave SIGINT to the launcher. After an error the process
+// ends within seconds, whatever its store, its launcher or its standard error do.
 void run_rank(const Rendezvous& place, const std::function<CommunicatorPtr()>& connect,
               const std::function<void(Communicator&)>& body);
+
+// For ranks that are threads: SIGTERM ends the process as it does a rank that is one.
+void say_when_terminated();
 
 }  // namespace weft

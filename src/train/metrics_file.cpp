@@ -1,6 +1,8 @@
 #include "train/metrics_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -16,6 +18,12 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json value_or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
+
+// A terminal, a pipe or /dev/null can be shared, and cannot be cut.
+bool is_regular(int descriptor) {
+  struct stat status = {};
+  return ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
+}
 
 [[noreturn]] void fail(const char* what, const std::string& path) {
   throw RuntimeFault(std::string(what) + " " + path + ": " + std::system_category().message(errno));
@@ -50,10 +58,23 @@ std::string print_metrics(const StepMetrics& m) {
 }
 
 MetricsFile::MetricsFile(const std::string& path, bool append) : path_(path) {
-  const int mode = append ? O_APPEND : O_TRUNC;
   is_new_ = ::access(path.c_str(), F_OK) != 0;
-  descriptor_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | mode, 0666);
+  descriptor_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND, 0666);
   if (descriptor_ < 0) fail("cannot open", path);
+  hold();
+  if (!append && is_regular(descriptor_) && ::ftruncate(descriptor_, 0) != 0) {
+    fail("cannot empty", path);
+  }
+}
+
+// Where there are no locks, two runs in one file are the user's to avoid.
+void MetricsFile::hold() {
+  if (!is_regular(descriptor_) || ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
+  if (errno != EWOULDBLOCK) return;
+  ::close(descriptor_);
+  throw UserError(
+      Violation{"output-in-use", "--metrics " + path_,
+                "another run is writing there; wait for its end, or give another file"});
 }
 
 MetricsFile::~MetricsFile() {

@@ -39,10 +39,11 @@ struct StepMetrics {
 std::string print_metrics(const StepMetrics& metrics);
 
 // Rank 0's file. A run that starts anew replaces it, one that continues after --load adds to it. An
-// error before the first step leaves no empty file behind.
+// error before the first step leaves no empty file behind. The file is locked while this lives.
 class MetricsFile {
  public:
-  // Throws RuntimeFault naming file and reason, also from write().
+  // Throws UserError if another run is writing there, RuntimeFault naming file and reason, also
+  // from write().
   MetricsFile(const std::string& path, bool append);
   ~MetricsFile();
   MetricsFile(const MetricsFile&) = delete;
@@ -52,6 +53,8 @@ class MetricsFile {
   void write(const StepMetrics& metrics);
 
  private:
+  void hold();
+
   std::string path_;
   int descriptor_ = -1;
   bool is_new_ = false;

@@ -117,6 +117,20 @@ TEST_P(Interrupted, LeavesNoProcessBehind) {
 
 INSTANTIATE_TEST_SUITE_P(WholeGroup, Interrupted, testing::Bool());
 
+// Before its first action, and as the only rank.
+TEST(Launcher, AnEndBySigtermIsSaidWhole) {
+  ProgramOptions options;
+  options.text = "ready";
+  options.on_text = [](int pid) { ::kill(pid, SIGTERM); };
+  for (const int ranks : {0, 2}) {
+    const ProgramResult result = run_program(scenario("ready", ranks), options);
+    EXPECT_EQ(result.exit_code, 1);
+    EXPECT_THAT(result.output,
+                ContainsRegex("error: terminated by signal 15 .Terminated.(; .*)?\n"));
+    EXPECT_EQ(num_messages(result.output), 1) << result.output;
+  }
+}
+
 TEST(Launcher, RanksDieWithTheLauncher) {
   ProgramOptions options;
   options.text = "ready";

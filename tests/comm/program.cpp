@@ -18,6 +18,7 @@ using Clock = std::chrono::steady_clock;
 [[noreturn]] void become(const std::vector<std::string>& arguments,
                          const std::vector<std::string>& environment, int output) {
   ::setpgid(0, 0);  // so that all of it can be ended
+  ::signal(SIGINT, SIG_DFL);  // which is ignored where the tests run in the background
   ::dup2(output, STDOUT_FILENO);
   ::dup2(output, STDERR_FILENO);
   for (const std::string& variable : environment) ::putenv(const_cast<char*>(variable.c_str()));

@@ -40,7 +40,8 @@ TEST(Rendezvous, TorchrunsAgentHostsTheStore) {
                                  {"TORCHELASTIC_RUN_ID", "job"},
                                  {"TORCHELASTIC_RESTART_COUNT", "2"},
                                  {"TORCHELASTIC_USE_AGENT_STORE", "True"}});
-  EXPECT_EQ(place, (Rendezvous{StartedBy::Torchrun, 3, 8, 1, "node7", 29400, false, "weft/job/2"}));
+  EXPECT_EQ(place, (Rendezvous{StartedBy::Torchrun, 3, 8, 1, "node7", 29400, false, "weft/job/2",
+                               "torchrun"}));
 }
 
 TEST(Rendezvous, ByHandRankZeroHostsTheStore) {
@@ -92,6 +93,38 @@ TEST(Rendezvous, SrunButNotABatchScriptsShell) {
   EXPECT_EQ(place.rank, 1);
   EXPECT_EQ(place.key_prefix, "weft/123.0");
   EXPECT_EQ(read({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "2"}}), Rendezvous());
+}
+
+// Taken for a single rank, each process would be a run of its own.
+TEST(Rendezvous, HalfOfALauncherIsRefused) {
+  for (const char* name :
+       {"RANK", "WORLD_SIZE", "LOCAL_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK"}) {
+    EXPECT_THAT(violations_of({{name, "1"}}), testing::Not(testing::IsEmpty())) << name;
+  }
+  EXPECT_EQ(violations_of({{"RANK", "0"}})[0].found, "RANK is set, WORLD_SIZE is not");
+  EXPECT_EQ(violations_of({{"WORLD_SIZE", "2"}})[0].found, "WORLD_SIZE is set, RANK is not");
+  EXPECT_EQ(read({{"MASTER_ADDR", "node7"}, {"MASTER_PORT", "29400"}}), Rendezvous());
+}
+
+TEST(Rendezvous, ContradictionsAreRefused) {
+  Variables variables = {{"OMPI_COMM_WORLD_RANK", "1"},
+                         {"OMPI_COMM_WORLD_SIZE", "2"},
+                         {"OMPI_MCA_ess_base_jobid", "7"}};
+  variables["WORLD_SIZE"] = "2";
+  EXPECT_EQ(read(variables).world_size, 2);
+  variables["WORLD_SIZE"] = "4";
+  ASSERT_EQ(violations_of(variables).size(), 1U);
+  EXPECT_EQ(violations_of(variables)[0].found, "WORLD_SIZE is '4'");
+  EXPECT_THAT(violations_of(variables)[0].message, HasSubstr("mpirun has started 2 ranks"));
+  // The same RANK in each process of mpirun.
+  variables["WORLD_SIZE"] = "1";
+  variables["RANK"] = "0";
+  variables["MASTER_PORT"] = "4000";
+  ASSERT_EQ(violations_of(variables).size(), 1U);
+  EXPECT_THAT(violations_of(variables)[0].message, HasSubstr("a run of its own"));
+  // One process for each host, which starts ranks there.
+  variables["WORLD_SIZE"] = "8";
+  EXPECT_EQ(read(variables).world_size, 8);
 }
 
 TEST(Rendezvous, EveryMalformedVariableIsNamed) {

@@ -115,6 +115,11 @@ void wait_for_ever(Communicator& communicator) {
   world->barrier()->wait();
 }
 
+void ready(Communicator& communicator) {
+  if (communicator.rank().value == 0) std::cerr << "ready" << std::endl;
+  std::this_thread::sleep_for(std::chrono::seconds(60));
+}
+
 const std::map<std::string, void (*)(Communicator&)>& scenarios() {
   static const std::map<std::string, void (*)(Communicator&)> table = {
       {"exit-7", exit_7},
@@ -123,6 +128,7 @@ const std::map<std::string, void (*)(Communicator&)>& scenarios() {
       {"kill-in-barrier", kill_in_barrier},
       {"kill-in-recv", kill_in_recv},
       {"kill-unseen", kill_unseen},
+      {"ready", ready},
       {"stall", stall},
       {"suite", run_suite},
       {"user-error", user_error},

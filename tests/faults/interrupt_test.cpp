@@ -70,5 +70,42 @@ TEST_F(Interrupt, OfOneProcess) {
   expect_interrupted(run, "in a step");
 }
 
+// SIGTERM ends a run alike whatever its ranks are: with a line that says where it was.
+class Terminate : public Interrupt, public testing::WithParamInterface<const char*> {};
+
+TEST_P(Terminate, SaysWhere) {
+  WeftProcess run(train({"--num-microbatches=2", "--train-iters=1000000", "--metrics", path("m"),
+                         GetParam()}));
+  wait_for_steps(run, path("m"), 1);
+  run.signal_program(SIGTERM);
+  const Ending ending = run.wait();
+  EXPECT_EQ(ending.exit_code, 1) << ending.err;
+  EXPECT_LT(ending.took, kAllGone);
+  EXPECT_FALSE(ending.left_processes);
+  ASSERT_THAT(ending.errors(), SizeIs(1)) << ending.err;
+  EXPECT_THAT(ending.errors()[0],
+              testing::ContainsRegex("error: terminated by signal 15 .Terminated..* in ."));
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, Terminate,
+                         testing::Values("--local-ranks=1", "--local-ranks=2",
+                                         "--communicator=threads"));
+
+// As `nohup` does with SIGHUP, and a shell without job control with SIGINT in the background.
+TEST_F(Interrupt, ThatWasIgnoredFromTheStartIsIgnored) {
+  for (const char* ranks : {"--local-ranks=1", "--local-ranks=2"}) {
+    std::string script = "trap '' INT; exec";
+    const Words words = train({"--num-microbatches=2", "--train-iters=12", ranks, "--metrics",
+                               path(ranks)});
+    for (const std::string& word : words) script += " '" + word + "'";
+    WeftProcess run({"sh", "-c", script});
+    wait_for_steps(run, path(ranks), 1);
+    run.signal_group(SIGINT);
+    const Ending ending = run.wait();
+    EXPECT_EQ(ending.exit_code, 0) << ending.err;
+    EXPECT_THAT(read_metrics(path(ranks)), SizeIs(12));
+  }
+}
+
 }  // namespace
 }  // namespace weft

@@ -9,6 +9,8 @@ namespace weft {
 namespace {
 
 using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::Not;
 using testing::SizeIs;
 
 Words torchrun(int ranks) {
@@ -63,6 +65,7 @@ TEST_P(StartedBy, ADeathEndsAllWithALineFromEachThatIsLeft) {
   EXPECT_LT(ending.took, kAllGone);
   EXPECT_FALSE(ending.left_processes);
   EXPECT_THAT(ending.errors(), SizeIs(2)) << ending.err;
+  EXPECT_THAT(ending.err, Not(HasSubstr("frame #"))) << "a trace of LibTorch's";
   for (int rank = 0; rank < 3; ++rank) {
     if (rank == victim) continue;
     EXPECT_THAT(ending.err, ContainsRegex("weft: error: rank " + std::to_string(rank) + ".* in ."));

@@ -33,6 +33,7 @@ void redirect(int descriptor, const std::string& path) {
 
 [[noreturn]] void become(const Words& words, const std::string& base) {
   ::setpgid(0, 0);
+  ::signal(SIGINT, SIG_DFL);  // which is ignored where the tests run in the background
   redirect(STDOUT_FILENO, base + ".out");
   redirect(STDERR_FILENO, base + ".err");
   std::vector<char*> pointers;

@@ -1,5 +1,8 @@
 #include "faults/workplace.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -130,6 +133,30 @@ Words four_ranks(int micro_batches) {
           "--moe-fb-overlap",
           "--dualpipev-dw-detach",
           "--num-microbatches=" + std::to_string(micro_batches)};
+}
+
+Words by_hand(int port, const std::vector<Words>& commands) {
+  std::string script;
+  for (std::size_t rank = 0; rank < commands.size(); ++rank) {
+    script += "(RANK=" + std::to_string(rank) + " WORLD_SIZE=" + std::to_string(commands.size()) +
+              " MASTER_PORT=" + std::to_string(port);
+    for (const std::string& word : commands[rank]) script += " '" + word + "'";
+    script += "; echo rank " + std::to_string(rank) + ": $?) &\n";
+  }
+  return {"sh", "-c", script + "wait"};
+}
+
+int free_port() {
+  const int file = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof address;
+  const bool has_port = ::bind(file, reinterpret_cast<sockaddr*>(&address), length) == 0 &&
+                        ::getsockname(file, reinterpret_cast<sockaddr*>(&address), &length) == 0;
+  ::close(file);
+  if (!has_port) throw std::runtime_error("no port to be had");
+  return ntohs(address.sin_port);
 }
 
 }  // namespace weft

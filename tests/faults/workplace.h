@@ -50,6 +50,11 @@ class Workplace : public testing::Test {
 // DualPipeV with all that it can do, on four ranks: P = 2, EP = 2.
 Words four_ranks(int micro_batches);
 
+// Each command as a rank that was started by hand, all of one run that meets at `port`. When a rank
+// ends, `rank 1: 2` on standard output says with which exit code.
+Words by_hand(int port, const std::vector<Words>& commands);
+int free_port();
+
 // `took` of a death or a signal within which all ranks are gone.
 inline constexpr std::chrono::seconds kAllGone{10};
 

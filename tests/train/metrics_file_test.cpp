@@ -59,6 +59,21 @@ TEST(MetricsFile, LinesAreThereAsSoonAsTheyAreWritten) {
   EXPECT_EQ(read_file(path), "");
 }
 
+TEST(MetricsFile, AnotherRunsFileIsLeftAlone) {
+  TempDir directory;
+  const std::string path = directory.file("m.jsonl");
+  MetricsFile first(path, false);
+  first.write({.step = 1});
+  for (const bool append : {false, true}) {
+    EXPECT_THAT(message_of([&] { MetricsFile second(path, append); }),
+                HasSubstr("--metrics " + path + ": another run is writing there"));
+  }
+  EXPECT_EQ(read_file(path), print_metrics({.step = 1}) + "\n");
+  // What is no file can be shared.
+  MetricsFile null("/dev/null", false);
+  MetricsFile again("/dev/null", false);
+}
+
 TEST(MetricsFile, AFileThatCannotBeOpenedIsNamed) {
   EXPECT_THAT(message_of<RuntimeFault>([] { MetricsFile file("/nonexistent/m", false); }),
               HasSubstr("/nonexistent/m: No such file"));
