@@ -11,9 +11,11 @@ using MembersOf = std::vector<Rank> (*)(const Mesh&, Rank);
 GroupPtr create_partition(Communicator& communicator, const Mesh& mesh, const std::string& name,
                           MembersOf members_of) {
   GroupPtr own;
+  std::vector<bool> is_in_one(static_cast<std::size_t>(mesh.world_size()));
   for (int rank = 0; rank < mesh.world_size(); ++rank) {
+    if (is_in_one[static_cast<std::size_t>(rank)]) continue;
     const std::vector<Rank> members = members_of(mesh, Rank(rank));
-    if (members.front() != Rank(rank)) continue;
+    for (const Rank member : members) is_in_one[static_cast<std::size_t>(member.value)] = true;
     if (GroupPtr group = communicator.new_group(name, members)) own = std::move(group);
   }
   return own;

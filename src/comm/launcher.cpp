@@ -8,9 +8,13 @@
 #include <array>
 #include <csignal>
 #include <deque>
+#include <fstream>
 #include <optional>
+#include <string_view>
+#include <thread>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "comm/child_process.h"
 #include "comm/store.h"
 
@@ -78,6 +82,38 @@ std::vector<std::string> variables_of(int rank, int num_ranks, int port) {
 }
 
 std::string in_action(const std::string& action) { return action.empty() ? "" : " in " + action; }
+
+// A line of /proc, as `MemAvailable:   22144480 kB`; empty where there is none.
+std::optional<std::int64_t> mebibytes_of(const char* file, std::string_view name) {
+  std::ifstream lines(file);
+  for (std::string word; lines >> word;) {
+    std::int64_t kibibytes = 0;
+    if (word == name && lines >> kibibytes) return kibibytes / 1024;
+  }
+  return std::nullopt;
+}
+
+// Each rank takes what this process has without what processes share, and then its model.
+void require_memory(int num_ranks) {
+  const auto each = mebibytes_of("/proc/self/status", "RssAnon:");
+  const auto free = mebibytes_of("/proc/meminfo", "MemAvailable:");
+  if (!each || !free || *each == 0) return;
+  const std::int64_t usable = *free + mebibytes_of("/proc/meminfo", "SwapFree:").value_or(0);
+  const std::int64_t most = usable / *each;
+  if (num_ranks <= most) return;
+  throw UserError({"local-ranks-fit", std::to_string(num_ranks) + " local ranks",
+                   "each is a process of at least " + std::to_string(*each) + " MiB and " +
+                       std::to_string(usable) + " MiB are free: at most " + std::to_string(most) +
+                       " here; more need more hosts (torchrun, mpirun, srun)"});
+}
+
+void say_if_crowded(int num_ranks) {
+  constexpr unsigned kManyPerCore = 16;
+  const unsigned cores = std::thread::hardware_concurrency();
+  if (cores == 0 || static_cast<unsigned>(num_ranks) <= kManyPerCore * cores) return;
+  log_info("starting " + std::to_string(num_ranks) + " ranks on " + std::to_string(cores) +
+           (cores == 1 ? " core" : " cores"));
+}
 
 class Launcher {
  public:
@@ -217,6 +253,8 @@ class Launcher {
 
 void launch_local_ranks(int num_ranks, const std::vector<std::string>& arguments,
                         const LauncherOptions& options) {
+  require_memory(num_ranks);
+  say_if_crowded(num_ranks);
   int signal = 0;
   {
     const SignalsAsBytes signals;

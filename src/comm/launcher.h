@@ -24,6 +24,8 @@ struct LauncherOptions {
 // second one ends them at once; then SIGINT is raised again with its former handler, and SIGTERM is
 // a RuntimeFault that says in which actions the ranks were.
 //
+// More ranks than the free memory can hold are a UserError, before any is started.
+//
 // Call it from the main thread, from a process without ranks of its own.
 void launch_local_ranks(int num_ranks, const std::vector<std::string>& arguments,
                         const LauncherOptions& options = {});

@@ -8,12 +8,11 @@ namespace {
 // Index within the ranks of one pipeline stage; experts are spread over these in this order.
 int index_in_stage(const Mesh& mesh, const Coordinates& at) { return at.dp * mesh.tp_size + at.tp; }
 
-template <class Same>
-std::vector<Rank> ranks_where(const Mesh& mesh, Rank global_rank, Same same) {
-  const Coordinates own = coordinates_of(mesh, global_rank);
+// Those whose index within a pipeline stage is `first`, `first + step`, ..., `count` of them.
+std::vector<Rank> ranks_of_stage(const Mesh& mesh, int pp, int first, int step, int count) {
   std::vector<Rank> ranks;
-  for (int r = 0; r < mesh.world_size(); ++r) {
-    if (same(own, coordinates_of(mesh, Rank(r)))) ranks.emplace_back(r);
+  for (int i = 0; i < count; ++i) {
+    ranks.emplace_back(pp * mesh.dp_size * mesh.tp_size + first + i * step);
   }
   return ranks;
 }
@@ -38,21 +37,19 @@ Rank global_rank_of(const Mesh& mesh, int pp, int dp, int tp) {
 }
 
 std::vector<Rank> dp_group(const Mesh& mesh, Rank global_rank) {
-  return ranks_where(mesh, global_rank, [](const Coordinates& own, const Coordinates& other) {
-    return other.pp == own.pp && other.tp == own.tp;
-  });
+  const Coordinates at = coordinates_of(mesh, global_rank);
+  return ranks_of_stage(mesh, at.pp, at.tp, mesh.tp_size, mesh.dp_size);
 }
 
 std::vector<Rank> ep_group(const Mesh& mesh, Rank global_rank) {
-  return ranks_where(mesh, global_rank, [](const Coordinates& own, const Coordinates& other) {
-    return other.pp == own.pp && other.edp == own.edp;
-  });
+  const Coordinates at = coordinates_of(mesh, global_rank);
+  return ranks_of_stage(mesh, at.pp, at.edp * mesh.ep_size, 1, mesh.ep_size);
 }
 
 std::vector<Rank> edp_group(const Mesh& mesh, Rank global_rank) {
-  return ranks_where(mesh, global_rank, [](const Coordinates& own, const Coordinates& other) {
-    return other.pp == own.pp && other.ep == own.ep;
-  });
+  const Coordinates at = coordinates_of(mesh, global_rank);
+  return ranks_of_stage(mesh, at.pp, at.ep, mesh.ep_size,
+                        mesh.dp_size * mesh.tp_size / mesh.ep_size);
 }
 
 }  // namespace weft

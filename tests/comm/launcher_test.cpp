@@ -7,6 +7,7 @@
 #include <csignal>
 #include <string_view>
 
+#include "base/error.h"
 #include "comm/program.h"
 #include "comm/scenarios.h"
 
@@ -89,6 +90,15 @@ TEST(Launcher, AFaultIsSaidOnceWithItsRankAndAction) {
   EXPECT_LT(result.took, kAllGone);
   EXPECT_EQ(num_messages(result.output), 1) << result.output;
   EXPECT_THAT(result.output, HasSubstr("rank 2: No space left on device"));
+}
+
+TEST(Launcher, MoreRanksThanMemoryHoldsAreRefusedBeforeAnyStarts) {
+  try {
+    launch_local_ranks(1 << 20, {"weft", "train"});
+    FAIL() << "a million processes were started";
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("1048576 local ranks"));
+  }
 }
 
 TEST(Launcher, ARankThatStallsMeetsTheDeadline) {

@@ -35,6 +35,27 @@ TEST(Mesh, TensorParallelRanksAreInnermost) {
   EXPECT_THAT(edp_group(mesh, Rank(6)), ElementsAre(Rank(4), Rank(6)));
 }
 
+// A group is what its coordinates say: all ranks with the same pp and tp, and so on.
+TEST(Mesh, GroupsAreTheRanksWithTheirCoordinates) {
+  for (const Mesh& mesh : {Mesh{.pp_size = 3, .dp_size = 4, .ep_size = 2, .tp_size = 2},
+                           Mesh{.pp_size = 2, .dp_size = 3, .ep_size = 6, .tp_size = 4},
+                           Mesh{.pp_size = 1, .dp_size = 6, .ep_size = 3, .tp_size = 1}}) {
+    for (int r = 0; r < mesh.world_size(); ++r) {
+      const Coordinates own = coordinates_of(mesh, Rank(r));
+      std::vector<Rank> dp, ep, edp;
+      for (int other = 0; other < mesh.world_size(); ++other) {
+        const Coordinates at = coordinates_of(mesh, Rank(other));
+        if (at.pp == own.pp && at.tp == own.tp) dp.emplace_back(other);
+        if (at.pp == own.pp && at.edp == own.edp) ep.emplace_back(other);
+        if (at.pp == own.pp && at.ep == own.ep) edp.emplace_back(other);
+      }
+      EXPECT_EQ(dp_group(mesh, Rank(r)), dp);
+      EXPECT_EQ(ep_group(mesh, Rank(r)), ep);
+      EXPECT_EQ(edp_group(mesh, Rank(r)), edp);
+    }
+  }
+}
+
 TEST(Mesh, GlobalRankIsTheInverse) {
   const Mesh mesh{.pp_size = 3, .dp_size = 4, .ep_size = 4, .tp_size = 2};
   for (int r = 0; r < mesh.world_size(); ++r) {
