@@ -128,10 +128,11 @@ class Improvement {
           // Its weight gradient has to be the next of its chunk.
           const auto wgrad = std::find(word.begin() + other, word.end(), wgrad_op(b));
           if (wgrad == word.end()) continue;
-          word[below(2) == 0 ? index : other] = pair_op(f, b);
-          const int gone = word[index] == pair_op(f, b) ? other : index;
-          word.erase(wgrad);
-          word.erase(word.begin() + gone);
+          const bool here = below(2) == 0;
+          word[here ? index : other] = pair_op(f, b);
+          const auto gone = word.begin() + (here ? other : index);
+          word.erase(std::max(gone, wgrad));  // the later one first: the other stays in place
+          word.erase(std::min(gone, wgrad));
           return true;
         }
         const bool here = below(2) == 0;

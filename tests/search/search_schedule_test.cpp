@@ -206,5 +206,22 @@ TEST(SearchSchedule, JudgesLoweredPlansWhereCostsNameWires) {
   }
 }
 
+// Stages that cost next to nothing put off W's for nothing: a forward is woven with an I whose W stands
+// between them.
+TEST(SearchSchedule, StagesWithoutLayersKeepEveryAction) {
+  AutoRequest request{.num_ranks = 2, .num_micro_batches = 4, .overlap = true};
+  request.costs = parse_costs("[wires]\ndispatch = 0.5\nsend_forward = 0.1\n", "test");
+  request.lowering.moe_fb_overlap = true;
+  Config config;
+  config.parallel.pipeline_model_parallel_size = 2;
+  config.schedule.pipeline_model_parallel_layout = "Etttttttt|||L";
+  config.model.num_layers = 8;
+  config.model.num_experts = 4;
+  request.layout = make_layout(config, {2, 2, Placement::V});
+  const FoundSchedule found = search_schedule(request);
+  EXPECT_TRUE(verify_order(found.schedule).empty());
+  EXPECT_TRUE(wgrads_rise(found.schedule));
+}
+
 }  // namespace
 }  // namespace weft
