@@ -312,7 +312,7 @@ std::vector<Flag> own_flags() {
       {"tensor-model-parallel-size", kLater, kPlans, parallel<&P::tensor_model_parallel_size>,
        "tensor parallel ranks", {.min = 1, .max = kMaxRanks, .status = kUnbuilt, .note = "give 1"}},
       {"mtp-num-layers", kModel, kModels, model<&M::mtp_num_layers>,
-       "multi-token prediction layers: laid out, scheduled, simulated, not trained yet", {.min = 0,
+       "multi-token prediction layers: planned at every level, not trained yet", {.min = 0,
        .max = kMaxLayers}},
       {"mtp-loss-scaling-factor", kLater, kModels, kWithValue, "weight of that loss",
        {.status = kUnbuilt, .note = "it needs --mtp-num-layers"}},

@@ -57,10 +57,6 @@ std::optional<WireKind> twin_of(WireKind kind) {
   return std::nullopt;
 }
 
-bool is_hand_over(WireKind kind) {
-  return kind != WireKind::Counts && !is_gradient_wire(kind) && !is_all_to_all(kind);
-}
-
 }  // namespace
 
 SegmentKey normalised(SegmentKey key) {
@@ -74,6 +70,8 @@ SegmentKey normalised(SegmentKey key) {
     case SegmentKind::Embedding:
     case SegmentKind::Mlp:
     case SegmentKind::Head:
+    case SegmentKind::MtpProjection:
+    case SegmentKind::MtpHead:
     case SegmentKind::Identity:
       return {key.kind, false};
   }
@@ -81,9 +79,7 @@ SegmentKey normalised(SegmentKey key) {
 }
 
 SegmentKey key_of(const Layout& layout, const Segment& segment) {
-  const auto layer = static_cast<std::size_t>(segment.layer);
-  const bool moe = segment.layer >= 0 && layer < layout.layer_kinds.size() &&
-                   layout.layer_kinds[layer] == LayerKind::Moe;
+  const bool moe = segment.layer >= 0 && kind_of_layer(layout, segment.layer) == LayerKind::Moe;
   return normalised({segment.kind, moe});
 }
 
@@ -95,7 +91,10 @@ const StageCost& Costs::of_stage(Stage s) const {
 const SegmentCost& Costs::of_segment(SegmentKey key) const {
   static const SegmentCost kNothing{0, 0, 0};
   const auto& table = segments.empty() ? default_costs().segments : segments;
-  const auto found = table.find(normalised(key));
+  auto found = table.find(normalised(key));
+  if (found == table.end() && key.kind == SegmentKind::MtpHead) {
+    found = table.find({SegmentKind::Head, false});
+  }
   return found == table.end() ? kNothing : found->second;
 }
 
@@ -126,6 +125,8 @@ const Costs& default_costs() {
         {{SegmentKind::Experts, true}, {1, 1, 1}},
         {{SegmentKind::Merge, true}, {0.1, 0.1, 0}},
         {{SegmentKind::Head, false}, {0.5, 0.5, 0.5}},
+        {{SegmentKind::MtpProjection, false}, {0.5, 0.5, 0.5}},
+        {{SegmentKind::MtpHead, false}, {0.5, 0.5, 0.5}},
         {{SegmentKind::Identity, false}, {0, 0, 0}},
     };
     costs.wires = {

@@ -78,12 +78,13 @@ struct Costs {
   bool operator==(const Costs&) const = default;
 
   const StageCost& of_stage(Stage s) const;
-  // An empty `segments` stands for the table of default_costs(); a segment that a non-empty one
-  // does not name takes no time.
+  // An empty `segments` stands for the table of default_costs(). Of what a non-empty one does not
+  // name, mtp_head takes as long as head, anything else no time.
   const SegmentCost& of_segment(SegmentKey key) const;
   // An empty `wires` stands for the table of default_costs(). In a non-empty one a wire that is not
   // named takes as long as its mirror (backward for forward, receive for send, combine for
-  // dispatch, gathering for reducing), a hand-over without one `p2p`, anything else no time.
+  // dispatch, gathering for reducing), a hand-over without one `p2p`, anything else no time. A
+  // hand-over of n hidden states takes n times as long (hidden_states_behind).
   double of_wire(WireKind kind) const;
 };
 

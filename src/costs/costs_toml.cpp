@@ -22,10 +22,11 @@ constexpr double kLowestRate = 1e-6;
 
 const std::vector<SegmentKey>& all_segments() {
   static const std::vector<SegmentKey> kKeys = {
-      {SegmentKind::Embedding, false},   {SegmentKind::Attention, false},
-      {SegmentKind::Attention, true},    {SegmentKind::Mlp, false},
-      {SegmentKind::SharedExpert, true}, {SegmentKind::Experts, true},
-      {SegmentKind::Merge, true},        {SegmentKind::Head, false},
+      {SegmentKind::Embedding, false},     {SegmentKind::Attention, false},
+      {SegmentKind::Attention, true},      {SegmentKind::Mlp, false},
+      {SegmentKind::SharedExpert, true},   {SegmentKind::Experts, true},
+      {SegmentKind::Merge, true},          {SegmentKind::Head, false},
+      {SegmentKind::MtpProjection, false}, {SegmentKind::MtpHead, false},
       {SegmentKind::Identity, false}};
   return kKeys;
 }

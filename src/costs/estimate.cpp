@@ -79,6 +79,17 @@ SegmentCost attention_cost(const Sizes& s, bool moe) {
   return segment_cost(s, linear, core);
 }
 
+SegmentCost head_cost(const Sizes& s) {
+  return segment_cost(s, product_ms(s, s.tokens, s.hidden, s.vocabulary),
+                      memory_ms(s, 4 * s.tokens * s.vocabulary));
+}
+
+// Looked up, normed and joined: 2 reads and 2 writes of two hidden states.
+SegmentCost mtp_projection_cost(const Sizes& s) {
+  return segment_cost(s, product_ms(s, s.tokens, 2 * s.hidden, s.hidden),
+                      memory_ms(s, 8 * s.tokens * s.hidden));
+}
+
 // Elements of a layer's gradients that a rank sends when each replica sums a share of them: experts
 // over the ranks that hold the same ones, the rest over all.
 double reduced_elements(const Sizes& s, double replicas, double expert_ranks) {
@@ -112,9 +123,9 @@ Costs estimate_costs(const ModelConfig& model, const ParallelConfig& parallel, c
       {{SegmentKind::Experts, true}, feed_forward_cost(s, rows, s.expert_ffn)},
       {{SegmentKind::Merge, true},
        segment_cost(s, 0, memory_ms(s, (2 * rows + s.tokens) * s.hidden))},
-      {{SegmentKind::Head, false},
-       segment_cost(s, product_ms(s, s.tokens, s.hidden, s.vocabulary),
-                    memory_ms(s, 4 * s.tokens * s.vocabulary))},
+      {{SegmentKind::Head, false}, head_cost(s)},
+      {{SegmentKind::MtpProjection, false}, mtp_projection_cost(s)},
+      {{SegmentKind::MtpHead, false}, head_cost(s)},
       {{SegmentKind::Identity, false}, {0, 0, 0}},
   };
   const double group = parallel.expert_model_parallel_size;

@@ -40,6 +40,8 @@ class TableBuilder {
                       {{SegmentKind::Attention, false}, dense_attention()},
                       {{SegmentKind::Mlp, false}, mlp()},
                       {{SegmentKind::Head, false}, head()},
+                      {{SegmentKind::MtpProjection, false}, mtp_projection()},
+                      {{SegmentKind::MtpHead, false}, head()},
                       {{SegmentKind::Identity, false}, {}}};
     if (sizes_.experts == 0) return table;
     table.segments[{SegmentKind::Attention, true}] = moe_attention();
@@ -192,6 +194,18 @@ class TableBuilder {
             .wgrad_peak = wide_copy(tokens_ * (sizes_.hidden + sizes_.vocabulary))};
   }
 
+  // The embedding's output goes, and its gradient is new; so is that of the hidden state.
+  SegmentBytes mtp_projection() const {
+    const Bytes joined = 2 * hidden_;
+    const Bytes forward = hidden_ + joined + 2 * inverse_rms_ + hidden_;
+    return {.forward = forward,
+            .forward_peak = forward + wide_copy(tokens_ * sizes_.hidden),
+            .dgrad = -2 * inverse_rms_,
+            .dgrad_peak = at_most({joined, hidden_ + norm_backward()}),
+            .wgrad = -joined - 2 * hidden_,
+            .wgrad_peak = wide_copy(tokens_ * 3 * sizes_.hidden)};
+  }
+
   const ModelSizes& sizes_;
   const bool narrow_;  // the compute type is narrower than the main type
   const bool shared_;
@@ -202,10 +216,35 @@ class TableBuilder {
   const Bytes rows_;
 };
 
+// Stages of one rank that hand over to each other without a message, as the last of them sees it.
+struct LocalRun {
+  int mtp_layers = 0;
+  bool loss = false;
+};
+
+std::vector<LocalRun> local_runs(const Layout& layout) {
+  std::vector<LocalRun> runs(layout.stages.size());
+  for (std::size_t s = 0; s < runs.size(); ++s) {
+    const int stage = static_cast<int>(s);
+    if (s > 0 && layout.map.is_local(Stage(stage - 1), Stage(stage))) runs[s] = runs[s - 1];
+    runs[s].mtp_layers += static_cast<int>(layout.stages[s].mtp_layers.size());
+    runs[s].loss = layout.stages[s].loss;
+  }
+  for (std::size_t s = runs.size(); s-- > 1;) {
+    const int stage = static_cast<int>(s);
+    if (layout.map.is_local(Stage(stage - 1), Stage(stage))) runs[s - 1] = runs[s];
+  }
+  return runs;
+}
+
 // Goes through one rank's steps.
 class Walk {
  public:
-  Walk(const Layout& layout, const ActivationTable& table) : layout_(layout), table_(table) {}
+  Walk(const Layout& layout, const ActivationTable& table)
+      : layout_(layout),
+        table_(table),
+        hidden_states_(hidden_states_behind(layout)),
+        runs_(local_runs(layout)) {}
 
   RankActivations run(const RankSteps& rank) {
     result_.after.reserve(rank.steps.size());
@@ -246,7 +285,7 @@ class Walk {
   void handle(const RunDgrad& step) {
     const Segment& segment = step.segment;
     const SegmentBytes& bytes = bytes_of(segment);
-    change(bytes.dgrad, bytes.dgrad_peak);
+    change(bytes.dgrad + shared_hidden_state(segment), bytes.dgrad_peak);
     if (segment.kind == SegmentKind::SharedExpert) shared_pending_.insert(place_of(segment));
     const bool still_read =
         segment.kind == SegmentKind::Attention && shared_pending_.contains(place_of(segment));
@@ -254,6 +293,23 @@ class Walk {
       held_ += table_.hidden;
       lent_.insert(place_of(segment));
     }
+  }
+
+  // What the table counts twice. A hidden state that an MTP layer reads is read by a head too. Where
+  // both are here it goes with the second one's input gradient, which is added to the first one's;
+  // where the head is on another rank the layer's gradient is added to the one that came.
+  Bytes shared_hidden_state(const Segment& segment) {
+    const bool head = is_head(segment.kind);
+    if (!head && segment.kind != SegmentKind::MtpProjection) return 0;
+    const LocalRun& run = runs_[static_cast<std::size_t>(segment.stage.value)];
+    if (!run.loss) return -table_.hidden;
+    const int first = number_of_mtp_layer(layout_, 0);
+    const int reader = head ? std::max(first, segment.layer + 1) : segment.layer;  // an MTP layer
+    const int end = first + hidden_states_.back() - 1;
+    if (reader < end - run.mtp_layers || reader >= end) return 0;  // not here
+    const auto [half, added] = half_read_.emplace(reader, segment.micro_batch);
+    if (!added) half_read_.erase(half);
+    return added ? table_.hidden : -table_.hidden;
   }
 
   void handle(const RunWgrad& step) {
@@ -275,12 +331,15 @@ class Walk {
         return change(table_.rows);
       case WireKind::RecvForward:
       case WireKind::RecvBackward:
-        return change(table_.hidden);
+        return change(handed_over(step.wire));
       case WireKind::ReduceGrad:
         return change(reduction_of(step.wire));
+      case WireKind::SendForward:
+        // Copies of what MTP layers here still read.
+        return change(runs_[static_cast<std::size_t>(step.wire.stage.value)].mtp_layers *
+                      table_.hidden);
       case WireKind::GatherGrad:
       case WireKind::Counts:
-      case WireKind::SendForward:
       case WireKind::SendBackward:
         return;
     }
@@ -293,7 +352,11 @@ class Walk {
   // Bytes of what went out.
   void handle(const Release& step) {
     if (is_all_to_all(step.wire.kind)) return change(-table_.rows);
-    if (step.wire.kind != WireKind::Counts) change(-table_.hidden);
+    if (step.wire.kind != WireKind::Counts) change(-handed_over(step.wire));
+  }
+
+  Bytes handed_over(const Wire& wire) const {
+    return table_.hidden * hidden_states_[static_cast<std::size_t>(edge_of(wire))];
   }
 
   Bytes reduction_of(const Wire& wire) const {
@@ -303,6 +366,9 @@ class Walk {
 
   const Layout& layout_;
   const ActivationTable& table_;
+  const std::vector<int> hidden_states_;            // [stage] handed to the next one
+  const std::vector<LocalRun> runs_;                // [stage]
+  std::set<std::pair<int, MicroBatch>> half_read_;  // by the MTP layer that reads it
   Bytes held_ = 0;
   std::set<Place> shared_pending_;  // the shared expert's W is to come
   std::set<Place> lent_;            // and the layer's input gradient has been formed

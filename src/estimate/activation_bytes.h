@@ -16,8 +16,11 @@
 //   Experts       R H e, 3 R F' e; order 16 R if EP > 1        2 R H e, 3 R F' e
 //   Merge         R H e
 //   Head          hidden and normed 2 T H e, T V e, 2 T w      T H e, T V e
+//   MtpHead       as Head
+//   MtpProjection hidden 2 T H e, both normed 2 T H e, 2 T w   4 T H e
 //
-// A wire's source and target (R H e each, a hand-over T H e) are held from start to release.
+// A wire's source and target (R H e each, a hand-over T H e for each hidden state) are held from
+// start to release.
 // Routing is taken to be even: an expert rank receives R rows. Left out: rotary tables, token
 // counts, sums of norms' gradients, and workspace inside LibTorch's operators, but the largest
 // temporaries (logits in the main type, gradients of a gated feed-forward, of queries and of rows)

@@ -21,12 +21,10 @@ FlopsPerToken count_flops(const ModelSizes& sizes, const Layout& layout) {
   FlopsPerToken flops;
   flops.head = head;
   for (const LayerKind kind : layout.layer_kinds) add_layer(flops, sizes, kind);
-  for (const StageLayers& stage : layout.stages) {
-    for (std::size_t i = 0; i < stage.mtp_layers.size(); ++i) {
-      add_layer(flops, sizes, mtp_kind(sizes));
-      flops.products += 4.0 * static_cast<double>(sizes.hidden * sizes.hidden);
-      flops.head += head;
-    }
+  for (int k = 0; k < num_mtp_layers(layout); ++k) {
+    add_layer(flops, sizes, kind_of_layer(layout, number_of_mtp_layer(layout, k)));
+    flops.products += 4.0 * static_cast<double>(sizes.hidden * sizes.hidden);
+    flops.head += head;
   }
   return flops;
 }

@@ -1,3 +1,5 @@
+#include <set>
+
 #include "estimate/run_report.h"
 
 namespace weft {
@@ -38,7 +40,8 @@ Members across_stages(const Mesh& mesh, const std::vector<int>& pipeline_ranks) 
 
 }  // namespace
 
-std::vector<GroupReport> group_reports(const Mesh& mesh, const StageMap& map) {
+std::vector<GroupReport> group_reports(const Mesh& mesh, const StageMap& map,
+                                       const std::vector<int>& embedding_ranks) {
   const int per_stage = mesh.dp_size * mesh.tp_size;
   std::vector<int> pipeline;
   for (int pp = 0; pp < mesh.pp_size; ++pp) pipeline.push_back(pp);
@@ -51,9 +54,11 @@ std::vector<GroupReport> group_reports(const Mesh& mesh, const StageMap& map) {
   groups.push_back(group("edp", "sums experts' gradients",
                          within_stages(mesh, 1, per_stage / mesh.ep_size, mesh.ep_size)));
   const Stage last(map.num_stages() - 1);
-  if (map.rank_of(Stage(0)) != map.rank_of(last)) {
-    groups.push_back(group("tie", "sums tied embeddings' gradients",
-                           across_stages(mesh, {0, map.rank_of(last).value})));
+  std::set<int> tied(embedding_ranks.begin(), embedding_ranks.end());
+  tied.insert({map.rank_of(Stage(0)).value, map.rank_of(last).value});
+  if (tied.size() > 1) {
+    groups.push_back(group("tie", "sums the gradients of the embedding's copies",
+                           across_stages(mesh, {tied.begin(), tied.end()})));
   }
   for (int edge = 0; edge < last.value; ++edge) {
     const int from = map.rank_of(Stage(edge)).value;

@@ -54,8 +54,4 @@ std::vector<LinearSize> attention_products(const ModelSizes& sizes) {
   return products;
 }
 
-LayerKind mtp_kind(const ModelSizes& sizes) {
-  return sizes.experts > 0 ? LayerKind::Moe : LayerKind::Dense;
-}
-
 }  // namespace weft

@@ -44,7 +44,4 @@ ModelSizes model_sizes(const Config& config);
 // and up for keys and values, o.
 std::vector<LinearSize> attention_products(const ModelSizes& sizes);
 
-// What an MTP layer (arXiv 2412.19437, section 2.2) is: as the model's last decoder layer.
-LayerKind mtp_kind(const ModelSizes& sizes);
-
 }  // namespace weft

@@ -19,10 +19,6 @@ void add_untrained(Notes& notes, const RunReport& report) {
 }
 
 void add_left_out(Notes& notes, const RunReport& report) {
-  if (report.model.total.mtp > 0) {
-    notes.emplace_back(
-        "the predicted step and the activations leave the multi-token prediction layers out");
-  }
   if (report.model.sizes.extras.kv_lora_rank > 0) {
     notes.emplace_back(
         "the predicted step takes latent attention for grouped-query attention with as many heads; "

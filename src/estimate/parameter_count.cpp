@@ -1,5 +1,9 @@
 #include "estimate/parameter_count.h"
 
+#include <algorithm>
+
+#include "passes/chains.h"
+
 namespace weft {
 namespace {
 
@@ -28,25 +32,57 @@ std::int64_t layer_norms(const ModelSizes& sizes) {
   return both;
 }
 
-// Two norms of what it joins, their projection, a decoder layer, a norm ahead of the shared head.
-ParameterCount count_mtp_layer(const ModelSizes& sizes, std::int64_t held_experts) {
-  const ParameterCount layer = count_layer(sizes, mtp_kind(sizes), held_experts);
+// Two norms of what it joins, their projection, and a decoder layer.
+ParameterCount count_mtp_body(const ModelSizes& sizes, LayerKind kind, std::int64_t held_experts) {
+  const ParameterCount layer = count_layer(sizes, kind, held_experts);
   ParameterCount count;
-  count.mtp = layer.replicated() + 3 * sizes.hidden + 2 * sizes.hidden * sizes.hidden;
+  count.mtp = layer.replicated() + 2 * sizes.hidden + 2 * sizes.hidden * sizes.hidden;
   count.mtp_experts = layer.experts;
+  return count;
+}
+
+std::int64_t embedding_size(const ModelSizes& sizes) { return sizes.vocabulary * sizes.hidden; }
+
+// Whether an MTP layer of the stage finds the embedding's matrix on its rank.
+bool finds_embedding(const Layout& layout, bool tied, Stage stage, int mtp_layer) {
+  const Rank rank = layout.map.rank_of(stage);
+  if (layout.map.rank_of(Stage(0)) == rank) return true;
+  if (tied && layout.map.rank_of(Stage(layout.map.num_stages() - 1)) == rank) return true;
+  for (int s = 0; s <= stage.value; ++s) {
+    if (layout.map.rank_of(Stage(s)) != rank) continue;
+    const std::vector<int>& layers = layout.stages.at(static_cast<std::size_t>(s)).mtp_layers;
+    if (!layers.empty() && layers.front() < mtp_layer) return true;
+  }
+  return false;
+}
+
+ParameterCount count_mtp_bucket(const ModelSizes& sizes, const Layout& layout, Stage stage,
+                                int layer, std::int64_t held_experts) {
+  const StageLayers& here = layout.stages.at(static_cast<std::size_t>(stage.value));
+  const int mtp_layer = layer - number_of_mtp_layer(layout, 0);
+  ParameterCount count;
+  if (std::ranges::find(here.mtp_layers, mtp_layer) != here.mtp_layers.end()) {
+    count = count_mtp_body(sizes, kind_of_layer(layout, layer), held_experts);
+    const bool shares = finds_embedding(layout, sizes.tied, stage, mtp_layer);
+    (shares ? count.shared_gradients : count.mtp) += embedding_size(sizes);
+  }
+  if (here.loss) {
+    count.mtp += sizes.hidden;
+    count.shared_gradients += embedding_size(sizes);
+  }
   return count;
 }
 
 ParameterCount count_with(const ModelSizes& sizes, const Layout& layout, std::int64_t experts) {
   ParameterCount count;
-  count.embedding = sizes.vocabulary * sizes.hidden;
-  if (!sizes.tied) count.head = sizes.vocabulary * sizes.hidden;
+  count.embedding = embedding_size(sizes);
+  if (!sizes.tied) count.head = embedding_size(sizes);
   count.norms = sizes.hidden;
   for (const LayerKind kind : layout.layer_kinds) count += count_layer(sizes, kind, experts);
-  for (const StageLayers& stage : layout.stages) {
-    for (std::size_t i = 0; i < stage.mtp_layers.size(); ++i) {
-      count += count_mtp_layer(sizes, experts);
-    }
+  for (int k = 0; k < num_mtp_layers(layout); ++k) {
+    const LayerKind kind = kind_of_layer(layout, number_of_mtp_layer(layout, k));
+    count += count_mtp_body(sizes, kind, experts);
+    count.mtp += sizes.hidden;  // the norm ahead of the head
   }
   return count;
 }
@@ -64,6 +100,7 @@ ParameterCount& ParameterCount::operator+=(const ParameterCount& other) {
   head += other.head;
   mtp += other.mtp;
   mtp_experts += other.mtp_experts;
+  shared_gradients += other.shared_gradients;
   return *this;
 }
 
@@ -95,26 +132,23 @@ ParameterCount count_bucket(const ModelSizes& sizes, const Layout& layout, Stage
                             int expert_ranks) {
   const StageLayers& here = layout.stages.at(static_cast<std::size_t>(stage.value));
   const std::int64_t held = sizes.experts / expert_ranks;
-  if (layer >= 0) {
-    return count_layer(sizes, layout.layer_kinds.at(static_cast<std::size_t>(layer)), held);
+  if (layer >= number_of_mtp_layer(layout, 0)) {
+    return count_mtp_bucket(sizes, layout, stage, layer, held);
   }
-  const std::int64_t matrix = sizes.vocabulary * sizes.hidden;
+  if (layer >= 0) return count_layer(sizes, kind_of_layer(layout, layer), held);
   ParameterCount count;
-  if (here.embedding) count.embedding = matrix;
-  for (std::size_t i = 0; i < here.mtp_layers.size(); ++i) count += count_mtp_layer(sizes, held);
-  const bool far_from_embedding = layout.map.rank_of(stage) != layout.map.rank_of(Stage(0));
-  if (!here.mtp_layers.empty() && far_from_embedding) count.mtp += matrix;
+  if (here.embedding) count.embedding = embedding_size(sizes);
   if (here.loss) {
     count.norms = sizes.hidden;
-    count.head = matrix;
+    count.head = embedding_size(sizes);
   }
   return count;
 }
 
 ParameterCount count_stage(const ModelSizes& sizes, const Layout& layout, Stage stage,
                            int expert_ranks) {
-  ParameterCount count = count_bucket(sizes, layout, stage, -1, expert_ranks);
-  for (const int layer : layout.stages.at(static_cast<std::size_t>(stage.value)).decoder_layers) {
+  ParameterCount count;
+  for (const int layer : gradient_buckets(layout, stage)) {
     count += count_bucket(sizes, layout, stage, layer, expert_ranks);
   }
   return count;
@@ -127,6 +161,25 @@ ParameterCount count_rank(const ModelSizes& sizes, const Layout& layout, Rank ra
     count += count_stage(sizes, layout, layout.map.stage_of(rank, Chunk(chunk)), expert_ranks);
   }
   return count;
+}
+
+int embedding_places(const Layout& layout, bool tied, Rank rank) {
+  int places = 0;
+  for (int chunk = 0; chunk < layout.map.chunks_per_rank; ++chunk) {
+    const Stage stage = layout.map.stage_of(rank, Chunk(chunk));
+    const StageLayers& here = layout.stages.at(static_cast<std::size_t>(stage.value));
+    places += static_cast<int>(here.embedding) + static_cast<int>(here.mtp_layers.size());
+    if (tied && here.loss) places += 1 + num_mtp_layers(layout);
+  }
+  return places;
+}
+
+std::vector<int> embedding_ranks(const Layout& layout, bool tied) {
+  std::vector<int> ranks;
+  for (int r = 0; r < layout.map.num_ranks; ++r) {
+    if (embedding_places(layout, tied, Rank(r)) > 0) ranks.push_back(r);
+  }
+  return ranks;
 }
 
 }  // namespace weft

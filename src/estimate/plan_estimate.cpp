@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "passes/chains.h"
 #include "simulate/simulate.h"
 
 namespace weft {
@@ -23,7 +24,7 @@ MemoryReport memory_of(const ParameterCount& count, const ElementBytes& element,
   if (element.compute != element.main) {
     memory.weights += (count.total() - count.router) * element.compute;
   }
-  memory.gradients = count.total() * element.main;
+  memory.gradients = count.gradients() * element.main;
   memory.optimizer = 2 * count.total() * element.main;
   memory.activations = activations;
   return memory;
@@ -37,11 +38,9 @@ std::map<Bucket, std::int64_t> reduction_buffers(const ModelSizes& sizes, const 
   };
   std::map<Bucket, std::int64_t> bytes;
   for (int s = 0; s < layout.map.num_stages(); ++s) {
-    std::vector<int> layers = layout.stages.at(static_cast<std::size_t>(s)).decoder_layers;
-    layers.push_back(-1);
-    for (const int layer : layers) {
+    for (const int layer : gradient_buckets(layout, Stage(s))) {
       const ParameterCount count = count_bucket(sizes, layout, Stage(s), layer, mesh.ep_size);
-      bytes[{Stage(s), layer}] = buffers(count.replicated(), mesh.dp_size) +
+      bytes[{Stage(s), layer}] = buffers(count.replicated_gradients(), mesh.dp_size) +
                                  buffers(count.all_experts(), mesh.dp_size / mesh.ep_size);
     }
   }

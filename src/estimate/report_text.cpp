@@ -185,8 +185,8 @@ std::string traffic_text(const RunReport& report) {
                        print_bytes(sum_of(traffic, {ReduceGrad, GatherGrad})));
   });
   if (report.tied_bytes > 0) {
-    text +=
-        "tied embeddings: " + print_bytes(report.tied_bytes) + " from the first and last rank\n";
+    text += "copies of the embedding: up to " + print_bytes(report.tied_bytes) +
+            " from a rank that has one\n";
   }
   return text;
 }

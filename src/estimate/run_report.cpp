@@ -115,6 +115,17 @@ PeakReport peak_report(const RankSteps& rank, const RankTimeline& timeline, std:
   return peak;
 }
 
+// Each gradient of the matrix goes to the other ranks apart, so that they are summed in the order
+// of their places; the sum comes back.
+std::int64_t tied_bytes(const Layout& layout, const ModelSizes& sizes,
+                        const ElementBytes& element) {
+  const std::vector<int> ranks = embedding_ranks(layout, sizes.tied);
+  int most = 0;
+  for (const int r : ranks) most = std::max(most, embedding_places(layout, sizes.tied, Rank(r)));
+  const int num_ranks = static_cast<int>(ranks.size());
+  return (most + 1) * share_bytes(sizes.vocabulary * sizes.hidden, num_ranks, element.main);
+}
+
 StepReport step_report(const Config& config, const RunPlan& plan, const TimelineMetrics& metrics,
                        const std::string& unit) {
   StepReport step;
@@ -155,7 +166,8 @@ RunReport make_run_report(const Request& request, const RunFacts& facts) {
   report.mesh = plan.mesh;
   report.batch = plan.sizes;
   report.params_dtype = config.train.params_dtype;
-  report.groups = group_reports(plan.mesh, layout.map);
+  report.groups =
+      group_reports(plan.mesh, layout.map, embedding_ranks(layout, estimate.sizes.tied));
   report.memory_gib = config.plan.memory_gib;
 
   const std::vector<RankTraffic> traffic = count_traffic(
@@ -178,12 +190,7 @@ RunReport make_run_report(const Request& request, const RunFacts& facts) {
     rank.traffic = traffic[i];
     rank.times = estimate.metrics.ranks[i];
   }
-  const bool apart =
-      layout.map.rank_of(Stage(0)) != layout.map.rank_of(Stage(layout.map.num_stages() - 1));
-  if (estimate.sizes.tied && apart) {
-    report.tied_bytes = 2 * share_bytes(estimate.sizes.vocabulary * estimate.sizes.hidden, 2,
-                                        estimate.element.main);
-  }
+  report.tied_bytes = tied_bytes(layout, estimate.sizes, estimate.element);
   report.step = step_report(config, plan, estimate.metrics, estimate.timeline.unit);
   report.bent = bent_rules(request, config, layout);
   report.script = script_summary(request);

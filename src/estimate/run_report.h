@@ -74,7 +74,7 @@ struct RunReport {
   std::string params_dtype;
   std::vector<GroupReport> groups;
   std::vector<PlannedRank> ranks;
-  std::int64_t tied_bytes = 0;  // that each end sends where tied embeddings lie apart
+  std::int64_t tied_bytes = 0;  // that a rank sends at most where copies of the embedding lie apart
   StepReport step;
   std::optional<double> memory_gib;  // the limit that was given
   std::vector<BentRule> bent;        // rules of the original
@@ -86,8 +86,10 @@ struct RunReport {
 // Takes a request that has passed the rules. Throws UserError, PlanError as make_step_plan.
 RunReport make_run_report(const Request& request, const RunFacts& facts);
 
-// Of global ranks, as comm/groups.h makes them.
-std::vector<GroupReport> group_reports(const Mesh& mesh, const StageMap& map);
+// Of global ranks, as comm/groups.h makes them. The ranks of the first and last stage are tied, and
+// with them all that have a copy of the embedding (parameter_count.h).
+std::vector<GroupReport> group_reports(const Mesh& mesh, const StageMap& map,
+                                       const std::vector<int>& embedding_ranks);
 // For a person, and for a program.
 std::string report_text(const RunReport& report);
 std::string report_json(const RunReport& report);

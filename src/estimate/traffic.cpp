@@ -8,7 +8,12 @@ class WireBytes {
  public:
   WireBytes(const Layout& layout, const Mesh& mesh, const ModelSizes& sizes,
             const ActivationTable& table, const ElementBytes& element)
-      : layout_(layout), mesh_(mesh), sizes_(sizes), table_(table), element_(element) {}
+      : layout_(layout),
+        hidden_states_(hidden_states_behind(layout)),
+        mesh_(mesh),
+        sizes_(sizes),
+        table_(table),
+        element_(element) {}
 
   std::int64_t operator()(const Wire& wire) const {
     switch (wire.kind) {
@@ -21,12 +26,12 @@ class WireBytes {
         return to_others(sizes_.experts * static_cast<std::int64_t>(sizeof(std::int64_t)));
       case WireKind::SendForward:
       case WireKind::SendBackward:
-        return table_.hidden;
+        return table_.hidden * hidden_states_[static_cast<std::size_t>(edge_of(wire))];
       case WireKind::ReduceGrad:
       case WireKind::GatherGrad: {
         const ParameterCount count =
             count_bucket(sizes_, layout_, wire.stage, wire.layer, mesh_.ep_size);
-        return share_bytes(count.replicated(), mesh_.dp_size, element_.main) +
+        return share_bytes(count.replicated_gradients(), mesh_.dp_size, element_.main) +
                share_bytes(count.all_experts(), mesh_.dp_size / mesh_.ep_size, element_.main);
       }
       case WireKind::RecvForward:
@@ -42,6 +47,7 @@ class WireBytes {
   }
 
   const Layout& layout_;
+  const std::vector<int> hidden_states_;  // [stage] handed to the next one
   const Mesh& mesh_;
   const ModelSizes& sizes_;
   const ActivationTable& table_;

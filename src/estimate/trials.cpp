@@ -260,7 +260,7 @@ const Schedule& QuickLooks::schedule_of(const Config& config, const Costs& costs
 QuickLook QuickLooks::look(const Config& config) {
   const Costs& wires = step_costs_of(config);
   const Schedule& schedule = schedule_of(config, wires);
-  const Layout whole = make_layout(config, schedule.map);
+  const Layout layout = make_layout(config, schedule.map);
   const ModelSizes sizes = model_sizes(config);
   const ElementBytes element = element_bytes(config.train.params_dtype);
   const int expert_ranks = config.parallel.expert_model_parallel_size;
@@ -270,9 +270,8 @@ QuickLook QuickLooks::look(const Config& config) {
   std::vector<std::int64_t> parameters;
   for (int r = 0; r < schedule.map.num_ranks; ++r) {
     parameters.push_back(
-        memory_of(count_rank(sizes, whole, Rank(r), expert_ranks), element, 0).total());
+        memory_of(count_rank(sizes, layout, Rank(r), expert_ranks), element, 0).total());
   }
-  const Layout layout = without_mtp(whole);
   std::vector<ChunkBytes> chunks;
   for (int s = 0; s < schedule.map.num_stages(); ++s) {
     chunks.push_back(chunk_bytes(layout, Stage(s), table));

@@ -30,8 +30,16 @@ struct Layout {
   bool operator==(const Layout&) const = default;
 };
 
-// The same without MTP layers, which have no segments yet.
-Layout without_mtp(Layout layout);
+// Segments, wires and buckets number MTP layers on behind the decoder layers, as published weights
+// do.
+int num_mtp_layers(const Layout& layout);
+int number_of_mtp_layer(const Layout& layout, int mtp_layer);
+// Of a decoder or MTP layer. MTP layers are as the last decoder layer that does anything, as in
+// Megatron; dense where there is none.
+LayerKind kind_of_layer(const Layout& layout, int layer);
+// [num_stages] Hidden states that each stage hands to the next one, as one message: the model's
+// own, and one of each MTP layer so far, which its head takes where the loss is.
+std::vector<int> hidden_states_behind(const Layout& layout);
 
 // `Ett`, `ttt`, `tmL`: the text of one stage in a layout string.
 std::string stage_text(const StageLayers& stage);

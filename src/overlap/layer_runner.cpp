@@ -124,6 +124,8 @@ at::Tensor LayerRunner::forward(const Segment& segment, const RotaryTable& table
       return {};
     case SegmentKind::Embedding:
     case SegmentKind::Head:
+    case SegmentKind::MtpProjection:
+    case SegmentKind::MtpHead:
     case SegmentKind::Identity:
       break;
   }
@@ -172,6 +174,8 @@ void LayerRunner::dgrad(const Segment& segment, at::Tensor& gradient) {
     }
     case SegmentKind::Embedding:
     case SegmentKind::Head:
+    case SegmentKind::MtpProjection:
+    case SegmentKind::MtpHead:
     case SegmentKind::Identity:
       break;
   }

@@ -192,6 +192,9 @@ void StageRunner::Impl::run_forward(const Segment& segment) {
       if (aux_loss.defined()) pending_losses_[micro_batch].aux_losses.push_back(aux_loss);
       break;
     }
+    case SegmentKind::MtpProjection:
+    case SegmentKind::MtpHead:
+      throw InternalError("a stage without multi-token prediction has no such segment");
     case SegmentKind::Identity:
       break;
   }
@@ -222,6 +225,9 @@ void StageRunner::Impl::run_dgrad(const Segment& segment) {
     case SegmentKind::Merge:
       layer(segment.layer).dgrad(segment, state.gradient);
       break;
+    case SegmentKind::MtpProjection:
+    case SegmentKind::MtpHead:
+      throw InternalError("a stage without multi-token prediction has no such segment");
     case SegmentKind::Identity:
       break;
   }

@@ -22,6 +22,8 @@ void add_shape(const Layout& layout, const Action& action, Shape& shape) {
   shape.push_back(s < last && !layout.map.is_local(Stage(s), Stage(s + 1)));
   shape.push_back(stage.embedding);
   shape.push_back(stage.loss);
+  shape.push_back(static_cast<int>(stage.mtp_layers.size()));
+  shape.push_back(hidden_states_behind(layout)[s]);
   for (const int layer : stage.decoder_layers) {
     shape.push_back(static_cast<int>(layout.layer_kinds[layer]));
   }

@@ -1,6 +1,7 @@
 #include "passes/chains.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -14,21 +15,27 @@ bool has_wgrad(SegmentKind kind) {
 }
 
 bool is_moe(const Layout& layout, int layer) {
-  return layer >= 0 && layout.layer_kinds[layer] == LayerKind::Moe;
+  return layer >= 0 && kind_of_layer(layout, layer) == LayerKind::Moe;
 }
 
 // Appends tasks and wires of one stage and micro-batch to a problem. `last_` is the end of the
-// chain so far, `pending_` the wires that its next task waits for.
+// chain so far, `pending_` the wires that its next task waits for. With MTP layers the heads stand
+// beside the chain: each reads the hidden state of its own layer.
 class ChainBuilder {
  public:
   ChainBuilder(WeaveProblem& problem, const Layout& layout, const Costs& costs,
                const ChainRequest& request)
-      : problem_(problem), layout_(layout), costs_(costs), request_(request) {}
+      : problem_(problem),
+        layout_(layout),
+        costs_(costs),
+        request_(request),
+        heads_beside_(layout.stages[request.stage.value].loss && num_mtp_layers(layout) > 0) {}
 
   void forward() {
     receive(WireKind::RecvForward, request_.stage.value - 1);
     const std::vector<Segment> segments = stage_segments(layout_, request_.stage);
     for (const Segment& segment : segments) {
+      if (heads_beside_ && segment.kind == SegmentKind::MtpProjection) take_input();
       switch (segment.kind) {
         case SegmentKind::Attention:
           chain_forward(segment.kind, segment.layer);
@@ -38,13 +45,18 @@ class ChainBuilder {
         case SegmentKind::Experts:
         case SegmentKind::Merge:
           break;  // by forward_moe
+        case SegmentKind::Head:
+        case SegmentKind::MtpHead:
+          forward_head(segment);
+          break;
         case SegmentKind::Embedding:
         case SegmentKind::Mlp:
-        case SegmentKind::Head:
+        case SegmentKind::MtpProjection:
         case SegmentKind::Identity:
           chain_forward(segment.kind, segment.layer);
           break;
       }
+      if (!is_head(segment.kind)) makers_[hidden_state_of(segment.layer)] = last_;
     }
     send(WireKind::SendForward, request_.stage.value + 1);
   }
@@ -71,15 +83,13 @@ class ChainBuilder {
           if (!pending_.empty()) chain({}, 0);  // no segment below it takes what was received
           add_wgrad(segment.kind, segment.layer, last_);
           break;
+        case SegmentKind::Head:
+        case SegmentKind::MtpHead:
         case SegmentKind::Attention:
         case SegmentKind::Mlp:
-        case SegmentKind::Head:
+        case SegmentKind::MtpProjection:
         case SegmentKind::Identity:
-          chain_dgrad(segment.kind, segment.layer);
-          if (shared_dgrad_ >= 0) problem_.tasks[last_].after.push_back(shared_dgrad_);
-          shared_dgrad_ = -1;
-          if (hands_over) send(WireKind::SendBackward, request_.stage.value - 1);
-          add_wgrad(segment.kind, segment.layer, last_);
+          backward_segment(segment, hands_over);
           break;
       }
     }
@@ -119,14 +129,63 @@ class ChainBuilder {
 
   void chain_dgrad(SegmentKind kind, int layer) {
     chain(RunDgrad{segment(kind, layer)}, cost(kind, layer).dgrad);
+    const auto head = head_dgrads_.extract(hidden_state_of(layer));
+    if (!head.empty()) problem_.tasks[last_].after.push_back(head.mapped());
+  }
+
+  // 0 the model's own, 1 that of the first MTP layer.
+  int hidden_state_of(int layer) const {
+    return std::max(0, layer + 1 - number_of_mtp_layer(layout_, 0));
+  }
+
+  // What the stage received is there for all that read it.
+  void take_input() {
+    if (pending_.empty()) return;
+    chain({}, 0);
+    input_ = last_;
+  }
+
+  void forward_head(const Segment& head) {
+    if (!heads_beside_) return chain_forward(head.kind, head.layer);
+    take_input();
+    const auto maker = makers_.find(hidden_state_of(head.layer));
+    const int before = maker != makers_.end() ? maker->second : input_;
+    WeaveTask task{RunForward{segment(head.kind, head.layer)},
+                   cost(head.kind, head.layer).forward,
+                   {},
+                   {},
+                   {}};
+    if (before >= 0) task.after.push_back(before);
+    append(std::move(task));
+  }
+
+  // With what it hands over go the gradients of hidden states that nothing else here reads.
+  void backward_segment(const Segment& s, bool hands_over) {
+    int task = -1;
+    if (heads_beside_ && is_head(s.kind)) {
+      task = append({RunDgrad{segment(s.kind, s.layer)}, cost(s.kind, s.layer).dgrad, {}, {}, {}});
+      head_dgrads_[hidden_state_of(s.layer)] = task;
+    } else {
+      chain_dgrad(s.kind, s.layer);
+      task = last_;
+    }
+    if (shared_dgrad_ >= 0) problem_.tasks[task].after.push_back(shared_dgrad_);
+    shared_dgrad_ = -1;
+    if (hands_over) {
+      for (const auto& [state, head] : std::exchange(head_dgrads_, {})) {
+        if (head != task) problem_.tasks[task].after.push_back(head);
+      }
+      last_ = task;
+      send(WireKind::SendBackward, request_.stage.value - 1);
+    }
+    add_wgrad(s.kind, s.layer, task);
   }
 
   int add_wire(WireKind kind, int layer, bool posted, bool kept) {
-    problem_.wires.push_back({{kind, request_.stage, layer, request_.micro_batch},
-                              costs_.of_wire(kind),
-                              lane_of(kind),
-                              posted,
-                              kept});
+    const Wire wire{kind, request_.stage, layer, request_.micro_batch};
+    double cost = costs_.of_wire(kind);
+    if (is_hand_over(kind)) cost *= hidden_states_behind(layout_)[edge_of(wire)];
+    problem_.wires.push_back({wire, cost, lane_of(kind), posted, kept});
     return static_cast<int>(problem_.wires.size()) - 1;
   }
 
@@ -229,9 +288,13 @@ class ChainBuilder {
   const Layout& layout_;
   const Costs& costs_;
   const ChainRequest request_;
+  const bool heads_beside_;
   bool with_wgrads_ = false;
   int last_ = -1;
+  int input_ = -1;  // takes what the stage received, where several segments read it
   int shared_dgrad_ = -1;
+  std::map<int, int> makers_;       // by hidden state, the task that makes it here
+  std::map<int, int> head_dgrads_;  // by hidden state, those that no task has taken yet
   std::vector<int> pending_;
 };
 
@@ -239,14 +302,12 @@ class ChainBuilder {
 
 std::vector<Segment> stage_segments(const Layout& layout, Stage stage) {
   const StageLayers& layers = layout.stages[stage.value];
-  weft_assert(layers.mtp_layers.empty(), "MTP layers are refused before a plan is lowered");
   std::vector<Segment> segments;
   const auto add = [&](SegmentKind kind, int layer) {
     segments.push_back({kind, stage, layer, MicroBatch(0)});
   };
-  if (layers.embedding) add(SegmentKind::Embedding, -1);
-  for (int layer : layers.decoder_layers) {
-    switch (layout.layer_kinds[layer]) {
+  const auto add_layer = [&](int layer) {
+    switch (kind_of_layer(layout, layer)) {
       case LayerKind::Dense:
         add(SegmentKind::Attention, layer);
         add(SegmentKind::Mlp, layer);
@@ -260,8 +321,19 @@ std::vector<Segment> stage_segments(const Layout& layout, Stage stage) {
       case LayerKind::Noop:
         break;
     }
+  };
+  if (layers.embedding) add(SegmentKind::Embedding, -1);
+  for (int layer : layers.decoder_layers) add_layer(layer);
+  for (int mtp_layer : layers.mtp_layers) {
+    const int layer = number_of_mtp_layer(layout, mtp_layer);
+    add(SegmentKind::MtpProjection, layer);
+    add_layer(layer);
   }
-  if (layers.loss) add(SegmentKind::Head, -1);
+  if (layers.loss) {
+    add(SegmentKind::Head, -1);
+    const int count = num_mtp_layers(layout);
+    for (int k = 0; k < count; ++k) add(SegmentKind::MtpHead, number_of_mtp_layer(layout, k));
+  }
   if (segments.empty()) add(SegmentKind::Identity, -1);
   return segments;
 }

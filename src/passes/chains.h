@@ -9,12 +9,13 @@
 
 namespace weft {
 
-// Segments of the stage in the order of its forward, micro-batch 0. Throws InternalError for a
-// stage with MTP layers: config refuses them.
+// Segments of the stage in the order of its forward, micro-batch 0. The heads come last, each
+// though it may run as soon as its own layer's hidden state is there: the shorter the logits live.
 std::vector<Segment> stage_segments(const Layout& layout, Stage stage);
 
 // The buckets of gradients that a stage has, as the `layer` of a gradient wire, ascending: -1 for
-// what it holds of embedding, final norm and head, then its layers with parameters.
+// what it holds of embedding, final norm and head, then its layers with parameters, decoder and MTP
+// layers; where the loss is, every MTP layer, for the layer's norm and its use of the head.
 std::vector<int> gradient_buckets(const Layout& layout, Stage stage);
 
 struct ChainRequest {

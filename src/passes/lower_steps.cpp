@@ -70,13 +70,17 @@ std::vector<int> shape_of(const WeaveProblem& problem, const Layout& layout) {
           },
           *task.run);
       shape.push_back(static_cast<int>(segment.kind));
-      shape.push_back(segment.layer >= 0 && layout.layer_kinds[segment.layer] == LayerKind::Moe);
+      shape.push_back(key_of(layout, segment).moe);
     }
     add_list(task.after);
     add_list(task.waits);
     add_list(task.starts);
   }
-  for (const WeaveWire& wire : problem.wires) shape.push_back(static_cast<int>(wire.wire.kind));
+  for (const WeaveWire& wire : problem.wires) {
+    shape.push_back(static_cast<int>(wire.wire.kind));
+    const bool hand_over = is_hand_over(wire.wire.kind);
+    shape.push_back(hand_over ? hidden_states_behind(layout)[edge_of(wire.wire)] : 0);
+  }
   return shape;
 }
 

@@ -20,14 +20,6 @@ bool has_reductions(const Schedule& schedule) {
   });
 }
 
-void refuse_mtp(const Layout& layout) {
-  const auto has_mtp = [](const StageLayers& stage) { return !stage.mtp_layers.empty(); };
-  if (std::none_of(layout.stages.begin(), layout.stages.end(), has_mtp)) return;
-  throw UserError({"mtp-not-built-yet", "MTP layers in a plan of the steps level",
-                   "the segments of multi-token prediction are not built yet: take the compute or "
-                   "transfers level, and costs without wires"});
-}
-
 }  // namespace
 
 Schedule with_transfers(const Schedule& schedule, bool reduce_gradients, bool overlap_grad_reduce) {
@@ -41,7 +33,6 @@ Schedule with_transfers(const Schedule& schedule, bool reduce_gradients, bool ov
 
 StepPlan lower(const Schedule& schedule, const Layout& layout, const Costs& costs,
                const LowerOptions& options) {
-  refuse_mtp(layout);
   // The order may come from a file: nothing below is defined on one that cannot run.
   const Schedule ordered = run_pass(
       "order", [&] { return schedule; },

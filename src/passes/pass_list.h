@@ -24,8 +24,7 @@ struct LowerOptions {
 Schedule with_transfers(const Schedule& schedule, bool reduce_gradients,
                         bool overlap_grad_reduce = false);
 
-// Runs all passes, each followed by its verifier. Throws PlanError with every finding,
-// UserError for a layout with MTP layers.
+// Runs all passes, each followed by its verifier. Throws PlanError with every finding.
 StepPlan lower(const Schedule& schedule, const Layout& layout, const Costs& costs,
                const LowerOptions& options);
 

@@ -21,9 +21,13 @@ bool leaves_rank(const Layout& layout, Stage stage, int neighbour) {
 
 StageEvents::StageEvents(const Layout& layout, Stage stage, bool forward_only)
     : stage_(stage),
-      segments_(stage_segments(layout, stage)),
-      layers_(layout.stages[stage.value].decoder_layers) {
+      num_decoder_layers_(number_of_mtp_layer(layout, 0)),
+      segments_(stage_segments(layout, stage)) {
+  for (const Segment& segment : segments_) {
+    if (segment.layer >= 0) layers_.push_back(segment.layer);
+  }
   std::sort(layers_.begin(), layers_.end());
+  layers_.erase(std::unique(layers_.begin(), layers_.end()), layers_.end());
   event_of_slot_.assign((layers_.size() + 1) * kNumKinds * kNumStepKinds, -1);
   add_forward(layout);
   if (!forward_only) add_backward(layout);
@@ -93,14 +97,41 @@ int StageEvents::dgrad(SegmentKind kind, int layer) const {
   return find(RunDgrad{{kind, stage_, layer, MicroBatch(0)}}).value();
 }
 
+// 0 the model's own, behind its decoder layers; k + 1 that of MTP layer k.
+int StageEvents::hidden_state_of(int layer) const {
+  return std::max(0, layer + 1 - num_decoder_layers_);
+}
+
+// A head's forward: behind the layer that makes what it reads, if this stage has it.
+void StageEvents::reads_hidden_state(const Segment& head, int event) {
+  const auto maker = makers_.find(hidden_state_of(head.layer));
+  if (maker == makers_.end()) {
+    first_forwards_.push_back(event);
+  } else {
+    before(maker->second, event);
+  }
+}
+
+// A segment's backward: behind the heads that read what its forward made.
+void StageEvents::takes_gradients(const Segment& segment, int event) {
+  const int state = hidden_state_of(segment.layer);
+  if (makers_.at(state) != forward(segment.kind, segment.layer)) return;
+  for (const int head : gradients_[state]) before(head, event);
+}
+
 void StageEvents::add_forward(const Layout& layout) {
   int previous = -1;
   for (const Segment& segment : segments_) {
     const int event = add(RunForward{segment});
+    if (segment.kind != SegmentKind::SharedExpert) last_forward_ = event;
     switch (segment.kind) {
       case SegmentKind::SharedExpert:
         before(forward(SegmentKind::Attention, segment.layer), event);
         continue;  // beside the chain
+      case SegmentKind::Head:
+      case SegmentKind::MtpHead:
+        reads_hidden_state(segment, event);
+        continue;
       case SegmentKind::Experts: {
         const WireEvents counts = add_wire(WireKind::Counts, segment.layer);
         const WireEvents dispatch = add_wire(WireKind::Dispatch, segment.layer);
@@ -119,17 +150,18 @@ void StageEvents::add_forward(const Layout& layout) {
       case SegmentKind::Embedding:
       case SegmentKind::Attention:
       case SegmentKind::Mlp:
-      case SegmentKind::Head:
+      case SegmentKind::MtpProjection:
       case SegmentKind::Identity:
         if (previous >= 0) before(previous, event);
         break;
     }
-    if (previous < 0) first_forward_ = event;
+    if (previous < 0) first_forwards_.push_back(event);
+    makers_[hidden_state_of(segment.layer)] = event;
     previous = event;
   }
-  last_forward_ = previous;
   if (leaves_rank(layout, stage_, stage_.value - 1)) {
-    before(add_wire(WireKind::RecvForward, -1).wait, first_forward_);
+    const int received = add_wire(WireKind::RecvForward, -1).wait;
+    for (const int event : first_forwards_) before(received, event);
   }
   if (leaves_rank(layout, stage_, stage_.value + 1)) {
     before(last_forward_, add_wire(WireKind::SendForward, -1).start);
@@ -144,6 +176,7 @@ void StageEvents::add_backward(const Layout& layout) {
     if (embedding) {
       const int wgrad = add(RunWgrad{segment});
       before(previous >= 0 ? previous : last_forward_, wgrad);
+      takes_gradients(segment, wgrad);
       if (previous < 0) first_backward_ = previous = wgrad;
       continue;
     }
@@ -151,6 +184,12 @@ void StageEvents::add_backward(const Layout& layout) {
     before(last_forward_, event);
     if (segment.kind != SegmentKind::Merge && segment.kind != SegmentKind::Identity) {
       before(event, add(RunWgrad{segment}));
+    }
+    if (is_head(segment.kind)) {
+      const int state = hidden_state_of(segment.layer);
+      before(forward(segment.kind, segment.layer), event);
+      (makers_.contains(state) ? gradients_[state] : last_backwards_).push_back(event);
+      continue;
     }
     switch (segment.kind) {
       case SegmentKind::SharedExpert:
@@ -163,7 +202,7 @@ void StageEvents::add_backward(const Layout& layout) {
         break;
       }
       case SegmentKind::Attention:
-        if (layout.layer_kinds[segment.layer] == LayerKind::Moe) {
+        if (kind_of_layer(layout, segment.layer) == LayerKind::Moe) {
           const WireEvents dispatch = add_wire(WireKind::DispatchBackward, segment.layer);
           before(previous, dispatch.start);
           before(dispatch.wait, event);
@@ -174,22 +213,26 @@ void StageEvents::add_backward(const Layout& layout) {
         break;
       case SegmentKind::Mlp:
       case SegmentKind::Merge:
-      case SegmentKind::Head:
+      case SegmentKind::MtpProjection:
       case SegmentKind::Identity:
         if (previous >= 0) before(previous, event);
         break;
       case SegmentKind::Embedding:
+      case SegmentKind::Head:
+      case SegmentKind::MtpHead:
         break;
     }
+    takes_gradients(segment, event);
     if (previous < 0) first_backward_ = event;
     previous = event;
   }
-  last_backward_ = previous;
+  if (previous >= 0) last_backwards_.push_back(previous);
   if (leaves_rank(layout, stage_, stage_.value + 1)) {
     before(add_wire(WireKind::RecvBackward, -1).wait, first_backward_);
   }
   if (leaves_rank(layout, stage_, stage_.value - 1)) {
-    before(last_backward_, add_wire(WireKind::SendBackward, -1).start);
+    const int send = add_wire(WireKind::SendBackward, -1).start;
+    for (const int event : last_backwards_) before(event, send);
   }
 }
 

@@ -2,6 +2,7 @@
 // that verify_steps holds a plan to. Written from the model's data flow, not from the passes.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -24,12 +25,13 @@ class StageEvents {
   // (a, b): a comes before b.
   const std::vector<std::pair<int, int>>& order() const { return order_; }
 
-  // First and last event of the forward, and of the input gradients; of a stage with an embedding
+  // Events of the forward that read what the stage takes from the one before, and the one that
+  // makes what it hands on; likewise of the input gradients, where of a stage with an embedding
   // alone its W is both. Where neighbours are on one rank these meet without a message.
-  int first_forward() const { return first_forward_; }
+  const std::vector<int>& first_forwards() const { return first_forwards_; }
   int last_forward() const { return last_forward_; }
   int first_backward() const { return first_backward_; }
-  int last_backward() const { return last_backward_; }
+  const std::vector<int>& last_backwards() const { return last_backwards_; }
 
  private:
   // A wire's start, wait and, unless it is a receive, release.
@@ -42,17 +44,24 @@ class StageEvents {
   WireEvents add_wire(WireKind kind, int layer);
   int forward(SegmentKind kind, int layer) const;
   int dgrad(SegmentKind kind, int layer) const;
+  int hidden_state_of(int layer) const;
+  void reads_hidden_state(const Segment& head, int event);
+  void takes_gradients(const Segment& segment, int event);
   void add_forward(const Layout& layout);
   void add_backward(const Layout& layout);
   std::size_t slot_of(const Step& step) const;
 
   Stage stage_;
+  int num_decoder_layers_;
   std::vector<Segment> segments_;
-  std::vector<int> layers_;  // of the stage, ascending
+  std::vector<int> layers_;  // of the stage's segments, ascending
   std::vector<Step> events_;
   std::vector<int> event_of_slot_;
   std::vector<std::pair<int, int>> order_;
-  int first_forward_ = -1, last_forward_ = -1, first_backward_ = -1, last_backward_ = -1;
+  std::map<int, int> makers_;  // by hidden state, the forward that makes it in this stage
+  std::map<int, std::vector<int>> gradients_;  // by hidden state, of those made here, so far
+  std::vector<int> first_forwards_, last_backwards_;
+  int last_forward_ = -1, first_backward_ = -1;
 };
 
 }  // namespace weft

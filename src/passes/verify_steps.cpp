@@ -47,11 +47,12 @@ void check_local_hand_overs(const StepPlaces& places, int s, FindingList& findin
   for (int m = 0; m < places.num_micro_batches(); ++m) {
     const std::span<const int> at = places.places_of(s, m);
     const std::span<const int> at_behind = places.places_of(s + 1, m);
-    check_order(places, rank, at[events.last_forward()], at_behind[behind.first_forward()],
-                findings);
-    if (behind.last_backward() < 0) continue;
-    check_order(places, rank, at_behind[behind.last_backward()], at[events.first_backward()],
-                findings);
+    for (const int first : behind.first_forwards()) {
+      check_order(places, rank, at[events.last_forward()], at_behind[first], findings);
+    }
+    for (const int last : behind.last_backwards()) {
+      check_order(places, rank, at_behind[last], at[events.first_backward()], findings);
+    }
   }
 }
 
@@ -101,9 +102,7 @@ class HandOverLists {
       for (std::size_t i = 0; i < rank.steps.size(); ++i) {
         const Wire* wire = wire_of(rank.steps[i]);
         if (wire == nullptr || std::holds_alternative<Release>(rank.steps[i])) continue;
-        const bool hand_over =
-            wire->kind >= WireKind::SendForward && wire->kind <= WireKind::RecvBackward;
-        if (hand_over) row.push_back(static_cast<int>(i));
+        if (is_hand_over(wire->kind)) row.push_back(static_cast<int>(i));
       }
     }
   }

@@ -34,7 +34,7 @@ Schedule search_on(const Config& config, const Costs& costs) {
                       .costs = costs,
                       .lowering = lower_options(config)};
   if (!costs.wires.empty()) {
-    request.layout = without_mtp(make_layout(config, make_stage_map(config, Placement::V)));
+    request.layout = make_layout(config, make_stage_map(config, Placement::V));
   }
   FoundSchedule found = search_schedule(request);
   log_info(found.summary);
@@ -103,7 +103,7 @@ RunPlan make_step_plan(const Config& config) {
   plan.costs = step_costs(config);
   plan.schedule = make_schedule(config, plan.costs);
   plan.layout = make_layout(config, plan.schedule.map);
-  plan.steps = lower(plan.schedule, without_mtp(plan.layout), plan.costs, lower_options(config));
+  plan.steps = lower(plan.schedule, plan.layout, plan.costs, lower_options(config));
   return plan;
 }
 

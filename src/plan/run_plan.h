@@ -51,9 +51,8 @@ LowerOptions lower_options(const Config& config);
 // gained. Throws UserError.
 Schedule make_schedule(const Config& config, const Costs& costs);
 
-// The plan of one training step, `forward_steps` left empty. MTP layers, which have no segments
-// yet, are in the layout but not in that of the steps. Throws PlanError with every finding if the
-// plan does not pass the verifiers.
+// The plan of one training step, `forward_steps` left empty. Throws PlanError with every finding if
+// the plan does not pass the verifiers.
 RunPlan make_step_plan(const Config& config);
 
 // The same value on every rank. Throws as above.

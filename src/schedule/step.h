@@ -13,17 +13,38 @@
 namespace weft {
 
 // Parts of a stage between two wires. A MoE layer is Attention, SharedExpert (if there is one),
-// Experts, Merge; a dense layer is Attention, Mlp; a noop layer has none.
-//   Attention     norm, attention, residual; in a MoE layer also norm, router, permutation
-//   Mlp           norm, dense feed-forward, residual
-//   SharedExpert  runs beside the dispatch wire
-//   Experts       sort by expert, grouped GEMMs, unsort
-//   Merge         unpermute, weight by router probability, add shared expert and residual
-//   Head          final norm, output head, loss
-//   Identity      the whole of a stage that holds nothing else (no layer, or noop layers only)
-enum class SegmentKind { Embedding, Attention, Mlp, SharedExpert, Experts, Merge, Head, Identity };
+// Experts, Merge; a dense layer is Attention, Mlp; a noop layer has none. A layer of multi-token
+// prediction (MTP; arXiv 2412.19437, section 2.2) is MtpProjection and a decoder layer; its MtpHead
+// is where the Head is, whatever stage has the layer.
+//   Attention      norm, attention, residual; in a MoE layer also norm, router, permutation
+//   Mlp            norm, dense feed-forward, residual
+//   SharedExpert   runs beside the dispatch wire
+//   Experts        sort by expert, grouped GEMMs, unsort
+//   Merge          unpermute, weight by router probability, add shared expert and residual
+//   Head           final norm, output head, loss
+//   MtpProjection  the hidden state and the embedding of a later token, each normed, joined and
+//                  projected [T, 2H] -> [T, H]
+//   MtpHead        norm of the layer's own, the model's output head, loss of the layer's own
+//   Identity       the whole of a stage that holds nothing else (no layer, or noop layers only)
+enum class SegmentKind {
+  Embedding,
+  Attention,
+  Mlp,
+  SharedExpert,
+  Experts,
+  Merge,
+  Head,
+  MtpProjection,
+  MtpHead,
+  Identity,
+};
 
-// `layer` is the decoder layer, -1 for Embedding, Head and Identity.
+constexpr bool is_head(SegmentKind kind) {
+  return kind == SegmentKind::Head || kind == SegmentKind::MtpHead;
+}
+
+// `layer` is the decoder layer, of MTP layer k the number of decoder layers + k; -1 for Embedding,
+// Head and Identity.
 struct Segment {
   SegmentKind kind = SegmentKind::Attention;
   Stage stage;
@@ -35,7 +56,8 @@ struct Segment {
 
 // Counts is the exchange of token counts that Dispatch needs; it starts when routing is done.
 // The four all-to-alls run over the expert parallel group. Send and Recv are the two ends of the
-// hand-over between neighbouring stages on different ranks; `stage` is the end's own stage.
+// hand-over between neighbouring stages on different ranks; `stage` is the end's own stage. It is
+// one message of all hidden states that the stage hands on (layout.h), or their gradients.
 // ReduceGrad leaves each data parallel replica with the sum of its share of a bucket, GatherGrad
 // gives the shares to all: together the gradients of a bucket are summed.
 enum class WireKind {
@@ -62,8 +84,14 @@ constexpr bool is_gradient_wire(WireKind kind) {
   return kind == WireKind::ReduceGrad || kind == WireKind::GatherGrad;
 }
 
+constexpr bool is_hand_over(WireKind kind) {
+  return kind >= WireKind::SendForward && kind <= WireKind::RecvBackward;
+}
+
 // `layer` is -1 for Send and Recv. A gradient wire has micro-batch 0; its bucket is what the stage
-// holds of the layer, with -1 its embedding, final norm and head.
+// holds of the layer, with -1 its embedding, final norm and head. An MTP layer's use of embedding
+// and head has gradients of its own, in the layer's bucket: one for each place of a shared weight,
+// so that no schedule can change the order in which they are summed.
 struct Wire {
   WireKind kind = WireKind::Dispatch;
   Stage stage;
@@ -72,6 +100,12 @@ struct Wire {
 
   auto operator<=>(const Wire&) const = default;
 };
+
+// The edge of a hand-over: s joins stages s and s + 1.
+constexpr int edge_of(const Wire& wire) {
+  const bool at_first = wire.kind == WireKind::SendForward || wire.kind == WireKind::RecvBackward;
+  return at_first ? wire.stage.value : wire.stage.value - 1;
+}
 
 // A bucket of gradients: stage and layer of its wires.
 using Bucket = std::pair<Stage, int>;

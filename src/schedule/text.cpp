@@ -23,7 +23,7 @@ constexpr std::array<std::pair<ActionKind, std::string_view>, 9> kOperations = {
     {ActionKind::Wgrad, "W"},
 }};
 
-constexpr std::array<std::pair<SegmentKind, std::string_view>, 8> kSegments = {{
+constexpr std::array<std::pair<SegmentKind, std::string_view>, 10> kSegments = {{
     {SegmentKind::Embedding, "embedding"},
     {SegmentKind::Attention, "attention"},
     {SegmentKind::Mlp, "mlp"},
@@ -31,6 +31,8 @@ constexpr std::array<std::pair<SegmentKind, std::string_view>, 8> kSegments = {{
     {SegmentKind::Experts, "experts"},
     {SegmentKind::Merge, "merge"},
     {SegmentKind::Head, "head"},
+    {SegmentKind::MtpProjection, "mtp_projection"},
+    {SegmentKind::MtpHead, "mtp_head"},
     {SegmentKind::Identity, "identity"},
 }};
 

@@ -24,10 +24,6 @@ struct WireHash {
   }
 };
 
-constexpr bool is_hand_over(WireKind kind) {
-  return kind >= WireKind::SendForward && kind <= WireKind::RecvBackward;
-}
-
 // The other end of a hand-over.
 Wire other_end(const Wire& wire) {
   const auto at = [&wire](WireKind kind, int offset) {
@@ -92,7 +88,10 @@ struct Exchange {
 class StepsLevel {
  public:
   StepsLevel(const StepPlan& plan, const Costs& costs)
-      : plan_(plan), costs_(costs), ranks_(plan.ranks.size()) {
+      : plan_(plan),
+        costs_(costs),
+        hidden_states_(hidden_states_behind(plan.layout)),
+        ranks_(plan.ranks.size()) {
     const std::size_t hand_over_queues = std::size_t{4} * plan.layout.map.chunks_per_rank;
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
       ranks_[rank].queues.resize(kNumGroupQueues + hand_over_queues);
@@ -210,6 +209,11 @@ class StepsLevel {
     return costs_.of_segment(key_of(plan_.layout, segment));
   }
 
+  double cost_of(const Wire& wire) const {
+    const double cost = costs_.of_wire(wire.kind);
+    return is_hand_over(wire.kind) ? cost * hidden_states_[edge_of(wire)] : cost;
+  }
+
   std::size_t rank_of(const Wire& wire) const {
     return static_cast<std::size_t>(plan_.layout.map.rank_of(wire.stage).value);
   }
@@ -246,7 +250,7 @@ class StepsLevel {
     RankState& state = ranks_[rank];
     Exchange& exchange = state.exchanges.at(wire);
     exchange.begun = true;
-    exchange.end = begin + costs_.of_wire(wire.kind);
+    exchange.end = begin + cost_of(wire);
     state.queues[queue_of(wire)].free = exchange.end;
     state.events.push_back(
         {lane_of(wire.kind), Step(StartWire{wire}), begin, exchange.end, exchange.issued});
@@ -348,6 +352,7 @@ class StepsLevel {
   const StepPlan& plan_;
   const PlanText text_{plan_};
   const Costs& costs_;
+  const std::vector<int> hidden_states_;  // [stage] handed to the next one
   std::vector<RankState> ranks_;
   std::deque<std::size_t> runnable_;
 };

@@ -81,12 +81,38 @@ TEST_F(ScheduleFile, SimulateSaysWhatOutsideSteadyChanges) {
   EXPECT_FALSE(without.contains("makespan_without_overlap_outside_steady"));
 }
 
-TEST(Weft, MtpIsScheduledButNotLoweredToSteps) {
-  EXPECT_EQ(run_weft(small("schedule --mtp-num-layers 1 --num-layers 4")).exit_code, 0);
-  EXPECT_EQ(run_weft(small("simulate --mtp-num-layers 1 --num-layers 4")).exit_code, 0);
-  const WeftRun steps = run_weft(small("schedule --mtp-num-layers 1 --num-layers 4 --level steps"));
-  EXPECT_EQ(steps.exit_code, 2);
-  EXPECT_THAT(steps.err, HasSubstr("multi-token prediction"));
+TEST(Weft, MtpIsPlannedAtEveryLevelButNotTrained) {
+  for (const char* verb : {"schedule", "schedule --level transfers", "schedule --level steps"}) {
+    const WeftRun run = run_weft(small(verb + std::string(" --mtp-num-layers 1 --num-layers 4")));
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+  }
+  const WeftRun steps =
+      run_weft(small("schedule --mtp-num-layers 1 --num-layers 4 --level steps --format csv"));
+  EXPECT_THAT(steps.out, HasSubstr("mtp_projection.4"));
+  EXPECT_THAT(steps.out, HasSubstr("mtp_head.4"));
+}
+
+// Where the MTP layers sit, and how: all levels, both placements, with wires and woven.
+TEST_F(ScheduleFile, MtpLayersAreSimulatedWhereverTheyAre) {
+  write("costs.toml", "[wires]\ndispatch = 0.5\nsend_forward = 0.1\n");
+  const std::string sizes =
+      " --pipeline-model-parallel-size 2 --num-microbatches 6 --num-layers 8 --num-experts 4 "
+      "--moe-fb-overlap --overlap-outside-steady --data-parallel-size 2 --overlap-grad-reduce ";
+  for (const char* method : {"interleaved", "dualpipev", "zb-v", "auto"}) {
+    for (const std::string layout :
+         {"Ett|tt|ttt|tmL", "Ettt|ttttt|mm|L", "Etttttttt|m||mL", "Ettt|tttttm|m|L"}) {
+      std::string words = std::string("--schedules-method ") + method + sizes +
+                          "--mtp-num-layers " + std::to_string(std::ranges::count(layout, 'm')) +
+                          " --pipeline-model-parallel-layout '" + layout + "'";
+      SCOPED_TRACE(words);
+      const std::string_view name = method;
+      if (name == "zb-v") words.replace(words.find("--moe-fb-overlap"), 41, "");
+      const WeftRun steps = run("schedule --level steps " + words);
+      EXPECT_EQ(steps.exit_code, 0) << steps.err;
+      const WeftRun simulated = run("simulate --costs costs.toml " + words);
+      EXPECT_EQ(simulated.exit_code, 0) << simulated.err;
+    }
+  }
 }
 
 TEST(Weft, LayoutSaysWhatDoesNotDivide) {

@@ -42,6 +42,15 @@ TEST(Costs, UnnamedSegmentOfANonEmptyTableTakesNoTime) {
   EXPECT_EQ(costs.of_segment({SegmentKind::Head, false}), (SegmentCost{0, 0, 0}));
 }
 
+TEST(Costs, UnnamedHeadOfAnMtpLayerTakesAsLongAsTheHead) {
+  Costs costs;
+  costs.segments[{SegmentKind::Head, false}] = {4, 5, 6};
+  EXPECT_EQ(costs.of_segment({SegmentKind::MtpHead, false}), (SegmentCost{4, 5, 6}));
+  EXPECT_EQ(costs.of_segment({SegmentKind::MtpProjection, false}), (SegmentCost{0, 0, 0}));
+  costs.segments[{SegmentKind::MtpHead, false}] = {7, 8, 9};
+  EXPECT_EQ(costs.of_segment({SegmentKind::MtpHead, false}), (SegmentCost{7, 8, 9}));
+}
+
 TEST(Costs, KeyOfASegmentKnowsItsLayer) {
   Layout layout;
   layout.layer_kinds = {LayerKind::Dense, LayerKind::Moe};
@@ -52,6 +61,9 @@ TEST(Costs, KeyOfASegmentKnowsItsLayer) {
   EXPECT_EQ(key(SegmentKind::Attention, 1), (SegmentKey{SegmentKind::Attention, true}));
   EXPECT_EQ(key(SegmentKind::Experts, 1), (SegmentKey{SegmentKind::Experts, true}));
   EXPECT_EQ(key(SegmentKind::Head, -1), (SegmentKey{SegmentKind::Head, false}));
+  EXPECT_EQ(key(SegmentKind::Attention, 2), (SegmentKey{SegmentKind::Attention, true}))
+      << "an MTP layer is as the last layer";
+  EXPECT_EQ(key(SegmentKind::MtpHead, 2), (SegmentKey{SegmentKind::MtpHead, false}));
 }
 
 }  // namespace

@@ -51,6 +51,15 @@ TEST(EstimateCosts, ExpertsByArithmetic) {
   EXPECT_GT(experts.dgrad, experts.forward);
 }
 
+// The projection of an MTP layer multiplies 128 rows by 512 x 256: 2 * 128 * 512 * 256 FLOPs are
+// 0.33554432 ms; its head is the model's.
+TEST(EstimateCosts, MtpLayersByArithmetic) {
+  const Costs costs = estimate_costs(small_model(), two_by_two());
+  EXPECT_NEAR(costs.of_segment({SegmentKind::MtpProjection, false}).wgrad, 0.33554432 + 0.05, 1e-9);
+  EXPECT_EQ(costs.of_segment({SegmentKind::MtpHead, false}),
+            costs.of_segment({SegmentKind::Head, false}));
+}
+
 TEST(EstimateCosts, OneExpertRankCopiesLocally) {
   ParallelConfig parallel = two_by_two();
   const double wire = estimate_costs(small_model(), parallel).of_wire(WireKind::Dispatch);

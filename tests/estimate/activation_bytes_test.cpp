@@ -69,6 +69,32 @@ TEST(ActivationBytes, OfAMoeLayerByArithmetic) {
   }
 }
 
+// `Et|m|L`, all dense. Stage 1 has posted two gradients of 128 and receives 128; its projection
+// leaves 128 of embedding, 2 * 128 joined, 2 * 16 of 1 / rms and its output; its layer what a layer
+// does, 688 and 560; what it sends are two hidden states, its own and a copy of the one that the
+// projection still reads.
+TEST(ActivationBytes, OfAnMtpLayerByArithmetic) {
+  Config config = dense_config(1);
+  config.model.mtp_num_layers = 1;
+  Layout layout = layout_over(config, 3);
+  layout.stages = {{true, {0}, {}, false}, {false, {}, {0}, false}, {false, {}, {}, true}};
+  const ActivationTable table = activation_table(model_sizes(config), 4, {4, 4}, 1);
+  const StepPlan plan = plan_of(layout, 1);
+  const std::vector<RankActivations> ranks = count_activations(plan, table);
+  const auto held = [&](int rank, const std::string& step) {
+    const auto& steps = plan.ranks[rank].steps;
+    const auto at = std::ranges::find(steps, parse_step(step));
+    return ranks[rank].after.at(static_cast<std::size_t>(at - steps.begin()));
+  };
+  const std::int64_t received = 2 * 128 + 128;
+  EXPECT_EQ(held(1, "1F0:mtp_projection.1"), received + 544);
+  EXPECT_EQ(held(1, "1F0:mlp.1"), received + 544 + 688 + 560);
+  EXPECT_EQ(held(1, "start(1SEND_F0)"), received + 544 + 688 + 560 + 128);
+  EXPECT_EQ(held(2, "wait(2RECV_F0)"), 2 * 128);
+  EXPECT_EQ(held(2, "2F0:mtp_head.1"), 2 * 128 + 2 * 320);
+  EXPECT_EQ(held(1, "release(1SEND_B0)"), 0);
+}
+
 // Each tensor that comes goes once, whatever the layers, the schedule and the order within cells.
 TEST(ActivationBytes, NothingIsLeftAtTheEnd) {
   for (unsigned seed = 0; seed < 200; ++seed) {

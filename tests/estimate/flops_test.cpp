@@ -27,6 +27,18 @@ TEST(Flops, OfExpertsByArithmetic) {
   EXPECT_DOUBLE_EQ(flops.products, 2 * (192 + 32 + 2 * 72));
 }
 
+// An MTP layer is one more layer as the last, the projection of 16 channels to 8, and a pass
+// through the head.
+TEST(Flops, OfAnMtpLayerByArithmetic) {
+  Config config = moe_config(2);
+  config.model.first_k_dense_replace = 1;
+  config.model.mtp_num_layers = 1;
+  const FlopsPerToken flops = count_flops(model_sizes(config), layout_over(config, 1));
+  EXPECT_DOUBLE_EQ(flops.products, 2 * (192 + 144) + 2 * 2 * (192 + 32 + 2 * 72) + 2 * 16 * 8);
+  EXPECT_DOUBLE_EQ(flops.attention, 3 * (2 * 2.5 * 8 + 2 * 2.5 * 8));
+  EXPECT_DOUBLE_EQ(flops.head, 2 * (2 * 80));
+}
+
 TEST(Flops, NoopLayersHaveNone) {
   Config config = dense_config(2);
   config.model.noop_layers = "0";

@@ -20,7 +20,7 @@ const GroupReport& named(const std::vector<GroupReport>& groups, const std::stri
 TEST(Groups, AreThoseOfTheMesh) {
   for (const Mesh& mesh :
        {Mesh{2, 4, 2, 1}, Mesh{3, 6, 3, 1}, Mesh{1, 4, 4, 1}, Mesh{2, 2, 4, 2}}) {
-    const auto groups = group_reports(mesh, StageMap{.num_ranks = mesh.pp_size});
+    const auto groups = group_reports(mesh, StageMap{.num_ranks = mesh.pp_size}, {});
     using MembersOf = std::vector<Rank> (*)(const Mesh&, Rank);
     for (const auto& [name, members_of] : {std::pair<std::string, MembersOf>{"dp", dp_group},
                                            {"ep", ep_group},
@@ -41,7 +41,7 @@ TEST(Groups, AreThoseOfTheMesh) {
 TEST(Groups, EdgesJoinStagesOnDifferentRanks) {
   const Mesh mesh{.pp_size = 2, .dp_size = 2};
   const auto groups = group_reports(
-      mesh, StageMap{.num_ranks = 2, .chunks_per_rank = 2, .placement = Placement::V});
+      mesh, StageMap{.num_ranks = 2, .chunks_per_rank = 2, .placement = Placement::V}, {});
   std::vector<std::string> names;
   for (const GroupReport& group : groups) names.push_back(group.name);
   EXPECT_EQ(names, (std::vector<std::string>{"pp", "dp", "ep", "edp", "edge 0", "edge 2"}));

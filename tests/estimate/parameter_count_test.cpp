@@ -78,7 +78,8 @@ TEST(ParameterCount, NoopLayersHaveNone) {
   EXPECT_EQ(count_model(model_sizes(config), layout_over(config, 1)).total(), 2 * 352 + 88);
 }
 
-// However the model is cut, its ranks hold it once; a tied matrix lies at both ends.
+// However the model is cut, its ranks hold it once; a tied matrix lies at both ends, and so does an
+// untied embedding whose other end has MTP layers.
 TEST(ParameterCount, RanksHoldTheModelOnce) {
   for (const bool untied : {false, true}) {
     for (const int ranks : {1, 2, 3, 5}) {
@@ -86,6 +87,7 @@ TEST(ParameterCount, RanksHoldTheModelOnce) {
       config.model.first_k_dense_replace = 2;
       config.model.moe_shared_expert_intermediate_size = 5;
       config.model.untie_embeddings_and_output_weights = untied;
+      config.model.mtp_num_layers = 2;
       const ModelSizes sizes = model_sizes(config);
       const Layout layout = layout_over(config, ranks);
       const ParameterCount all = count_model(sizes, layout);
@@ -96,8 +98,61 @@ TEST(ParameterCount, RanksHoldTheModelOnce) {
         replicated += rank.replicated();
       }
       EXPECT_EQ(experts, all.all_experts());
-      EXPECT_EQ(replicated, all.replicated() + (untied ? 0 : 80));
+      EXPECT_EQ(replicated, all.replicated() + (untied && ranks == 1 ? 0 : 80));
     }
+  }
+}
+
+Layout mtp_layout(const StageMap& map, const std::vector<StageLayers>& stages) {
+  Layout layout;
+  layout.map = map;
+  layout.stages = stages;
+  for (const StageLayers& stage : stages) {
+    layout.layer_kinds.resize(layout.layer_kinds.size() + stage.decoder_layers.size(),
+                              LayerKind::Dense);
+  }
+  return layout;
+}
+
+// A layer 352, its projection 16 * 8, two norms of 8 ahead of it and one behind; the matrix 80.
+constexpr std::int64_t kMtpBody = 352 + 128 + 16;
+
+// `Et|m|L` on three ranks: the layer's rank has a copy of the embedding; the head's matrix gets a
+// gradient from the layer's loss too, and lies there once.
+TEST(ParameterCount, MtpLayerAheadOfTheLoss) {
+  Config config = dense_config(1);
+  config.model.untie_embeddings_and_output_weights = true;
+  const ModelSizes sizes = model_sizes(config);
+  const Layout layout = mtp_layout(
+      {.num_ranks = 3}, {{true, {0}, {}, false}, {false, {}, {0}, false}, {false, {}, {}, true}});
+  EXPECT_EQ(count_rank(sizes, layout, Rank(0), 1).gradients(), 352 + 80);
+  const ParameterCount middle = count_bucket(sizes, layout, Stage(1), 1, 1);
+  EXPECT_EQ(middle.total(), kMtpBody + 80);
+  EXPECT_EQ(middle.gradients(), middle.total());
+  const ParameterCount last = count_bucket(sizes, layout, Stage(2), 1, 1);
+  EXPECT_EQ(last.total(), 8);
+  EXPECT_EQ(last.gradients(), 8 + 80);
+  EXPECT_EQ(count_bucket(sizes, layout, Stage(2), -1, 1).gradients(), 8 + 80);
+  EXPECT_EQ(embedding_ranks(layout, false), (std::vector<int>{0, 1}));
+  EXPECT_EQ(embedding_places(layout, true, Rank(2)), 2);
+}
+
+// At the end of a V, and with tied embeddings beside the head, the matrix is at hand: the layer
+// adds a gradient for each of its two uses.
+TEST(ParameterCount, MtpLayersShareTheMatricesOfTheirRank) {
+  const std::vector<StageLayers> two = {{true, {0}, {}, false}, {false, {}, {0, 1}, true}};
+  for (const bool untied : {false, true}) {
+    Config config = dense_config(1);
+    config.model.untie_embeddings_and_output_weights = untied;
+    const ModelSizes sizes = model_sizes(config);
+    const Layout v = mtp_layout({1, 2, Placement::V}, two);
+    const ParameterCount rank = count_rank(sizes, v, Rank(0), 1);
+    EXPECT_EQ(rank.mtp, 2 * (kMtpBody + 8));
+    EXPECT_EQ(rank.shared_gradients, 4 * 80);
+    const Layout looped = mtp_layout({.num_ranks = 2}, two);
+    const ParameterCount last = count_rank(sizes, looped, Rank(1), 1);
+    EXPECT_EQ(last.mtp, 2 * (kMtpBody + 8) + (untied ? 80 : 0));
+    EXPECT_EQ(last.shared_gradients, (untied ? 3 : 4) * 80);
   }
 }
 

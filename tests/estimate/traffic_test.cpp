@@ -45,6 +45,25 @@ TEST(Traffic, OfGradientsByArithmetic) {
   EXPECT_EQ(ranks[1].at(WireKind::GatherGrad), (WireTraffic{2, (88 + layer) / 2 * 4}));
 }
 
+// `E|m|L`: what leaves stage 1 is two hidden states, what comes back to it two gradients.
+TEST(Traffic, OfMtpLayersByArithmetic) {
+  Config config = moe_config(1);
+  config.model.mtp_num_layers = 1;
+  config.schedule.pipeline_model_parallel_layout = "Et|m|L";
+  config.parallel.pipeline_model_parallel_size = 3;
+  config.schedule.num_microbatches = 3;
+  config = resolved(config, {});
+  const RunPlan plan = make_step_plan(config);
+  const ModelSizes sizes = model_sizes(config);
+  const std::vector<RankTraffic> ranks = count_traffic(
+      plan.steps, plan.layout, plan.mesh, sizes, activation_table(sizes, 4, {4, 4}, 1), {4, 4});
+  EXPECT_EQ(ranks[0].at(WireKind::SendForward), (WireTraffic{3, 3 * 128}));
+  EXPECT_EQ(ranks[1].at(WireKind::SendForward), (WireTraffic{3, 3 * 2 * 128}));
+  EXPECT_EQ(ranks[2].at(WireKind::SendBackward), (WireTraffic{3, 3 * 2 * 128}));
+  EXPECT_EQ(ranks[1].at(WireKind::SendBackward), (WireTraffic{3, 3 * 128}));
+  EXPECT_EQ(ranks[1].at(WireKind::Dispatch).wires, 3);
+}
+
 TEST(Traffic, AnExchangeOfASumMovesAShareOfEach) {
   EXPECT_EQ(share_bytes(100, 1, 4), 0);
   EXPECT_EQ(share_bytes(100, 4, 4), 3 * 25 * 4);

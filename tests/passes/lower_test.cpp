@@ -147,11 +147,50 @@ TEST(LowerSteps, ReductionsStartNoEarlierThanTheirCell) {
   EXPECT_EQ(steps_of_cell(plan, 0, "0B1"), "0I1:head 0W1:head 0W1:embedding start(0REDUCE_GRAD)");
 }
 
-TEST(Lower, RefusesMtpLayers) {
-  Layout layout = layout_of(kTwo, {"E", "L"});
-  layout.stages[1].mtp_layers = {0};
-  EXPECT_THROW(lower(parse_csv("0F0,0B0\n1F0,1B0\n", "test"), layout, round_costs(), {}),
-               UserError);
+// The main head beside the layer's wires, the layer's own head behind it; on the way back the heads
+// come first. Layer 1 is MoE as layer 0 is.
+TEST(LowerSteps, AnMtpLayerWithTheLoss) {
+  const Schedule schedule = parse_csv("0F0,0I0,0W0\n1F0,1I0,1W0\n", "test");
+  const Layout layout = layout_of(kTwo, {"Em", "pL"});
+  const StepPlan plan = lower(schedule, layout, round_costs(), {true, false, false});
+  EXPECT_EQ(steps_of_cell(plan, 1, "1F0"),
+            "wait(1RECV_F0) 1F0:mtp_projection.1 1F0:attention.1 "
+            "start(1F0:counts.1) wait(1F0:counts.1) release(1F0:counts.1) start(1F0:dispatch.1) "
+            "1F0:head wait(1F0:dispatch.1) release(1F0:dispatch.1) 1F0:experts.1 "
+            "start(1F0:combine.1) wait(1F0:combine.1) release(1F0:combine.1) 1F0:merge.1 "
+            "1F0:mtp_head.1");
+  EXPECT_EQ(steps_of_cell(plan, 1, "1I0"),
+            "1I0:mtp_head.1 1I0:merge.1 "
+            "start(1B0:combine_backward.1) 1I0:head wait(1B0:combine_backward.1) "
+            "release(1B0:combine_backward.1) 1I0:experts.1 "
+            "start(1B0:dispatch_backward.1) wait(1B0:dispatch_backward.1) "
+            "release(1B0:dispatch_backward.1) 1I0:attention.1 1I0:mtp_projection.1 "
+            "start(1SEND_B0)");
+  EXPECT_EQ(steps_of_cell(plan, 1, "1W0"),
+            "1W0:mtp_head.1 1W0:head 1W0:experts.1 1W0:attention.1 1W0:mtp_projection.1");
+}
+
+// Ahead of the stage with the loss: both hidden states are handed over, and all heads are there.
+TEST(LowerSteps, AnMtpLayerAheadOfTheLoss) {
+  const Schedule schedule = parse_csv("0F0,0B0\n1F0,1B0\n2F0,2B0\n", "test");
+  const Layout layout = layout_of({3, 1, Placement::Looped}, {"Ed", "p", "L"});
+  const StepPlan plan = lower(schedule, layout, round_costs(), {false, true, false});
+  EXPECT_EQ(steps_of_cell(plan, 1, "1F0"),
+            "wait(1RECV_F0) 1F0:mtp_projection.1 1F0:attention.1 1F0:mlp.1 start(1SEND_F0)");
+  EXPECT_EQ(steps_of_cell(plan, 1, "1B0"),
+            "wait(1RECV_B0) 1I0:mlp.1 1W0:mlp.1 1I0:attention.1 1W0:attention.1 "
+            "1I0:mtp_projection.1 start(1SEND_B0) 1W0:mtp_projection.1");
+  EXPECT_EQ(steps_of_cell(plan, 2, "2F0"), "wait(2RECV_F0) 2F0:head 2F0:mtp_head.1");
+  EXPECT_EQ(steps_of_cell(plan, 2, "2B0"),
+            "2I0:mtp_head.1 2W0:mtp_head.1 2I0:head start(2SEND_B0) 2W0:head");
+  // The layer's bucket: its weights in stage 1, its norm and its use of the head in stage 2.
+  EXPECT_EQ(steps_of_cell(plan, 1, "1REDUCE_GRAD"),
+            "start(1REDUCE_GRAD.1) wait(1REDUCE_GRAD.1) start(1GATHER_GRAD.1) "
+            "wait(1GATHER_GRAD.1)");
+  EXPECT_EQ(steps_of_cell(plan, 2, "2REDUCE_GRAD"),
+            "start(2REDUCE_GRAD.1) start(2REDUCE_GRAD) wait(2REDUCE_GRAD.1) "
+            "start(2GATHER_GRAD.1) wait(2REDUCE_GRAD) start(2GATHER_GRAD) wait(2GATHER_GRAD.1) "
+            "wait(2GATHER_GRAD)");
 }
 
 // The pair of spec.md section 2, with everything that the runtime does for it.

@@ -14,18 +14,20 @@
 
 namespace weft::testing {
 
-// One string a stage: E embedding, d dense, m MoE, n noop layer, L loss.
+// One string a stage: E embedding, d dense, m MoE, n noop layer, p MTP layer, L loss.
 inline Layout layout_of(StageMap map, const std::vector<std::string>& stages,
                         bool shared_expert = false) {
   Layout layout;
   layout.map = map;
   layout.shared_expert = shared_expert;
+  int mtp_layers = 0;
   for (const std::string& text : stages) {
     StageLayers& stage = layout.stages.emplace_back();
     for (char c : text) {
       if (c == 'E') stage.embedding = true;
       if (c == 'L') stage.loss = true;
-      if (c == 'E' || c == 'L') continue;
+      if (c == 'p') stage.mtp_layers.push_back(mtp_layers++);
+      if (c == 'E' || c == 'L' || c == 'p') continue;
       stage.decoder_layers.push_back(static_cast<int>(layout.layer_kinds.size()));
       layout.layer_kinds.push_back(c == 'd'   ? LayerKind::Dense
                                    : c == 'm' ? LayerKind::Moe
@@ -52,6 +54,8 @@ inline Costs round_costs() {
     costs.segments[{SegmentKind::Merge, moe}] = {1, 1, 0};
     costs.segments[{SegmentKind::Embedding, moe}] = {1, 0, 1};
     costs.segments[{SegmentKind::Head, moe}] = {2, 2, 2};
+    costs.segments[{SegmentKind::MtpProjection, moe}] = {1, 1, 1};
+    costs.segments[{SegmentKind::MtpHead, moe}] = {2, 2, 2};
     costs.segments[{SegmentKind::Identity, moe}] = {0, 0, 0};
   }
   for (WireKind kind : {WireKind::Dispatch, WireKind::Combine, WireKind::CombineBackward,
@@ -66,12 +70,18 @@ inline Costs round_costs() {
   return costs;
 }
 
-// Layers of all kinds spread over the stages at random, empty stages included.
+// Layers of all kinds spread over the stages at random, empty stages included; one time in three
+// with up to three MTP layers behind them.
 inline Layout random_layout(StageMap map, std::mt19937& random) {
   std::vector<std::string> stages(map.num_stages());
-  for (std::string& stage : stages) {
-    const int layers = static_cast<int>(random() % 4);
-    for (int i = 0; i < layers; ++i) stage += "dmmn"[random() % 4];
+  const bool mtp = random() % 3 == 0;
+  const std::size_t first_mtp = mtp ? random() % stages.size() : stages.size();
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    const int layers = s > first_mtp ? 0 : static_cast<int>(random() % 4);
+    for (int i = 0; i < layers; ++i) stages[s] += "dmmn"[random() % 4];
+  }
+  for (int i = mtp ? static_cast<int>(random() % 4) : 0; i > 0; --i) {
+    stages[first_mtp + random() % (stages.size() - first_mtp)] += 'p';
   }
   stages.front() = "E" + stages.front();
   stages.back() += "L";

@@ -206,8 +206,8 @@ TEST(SearchSchedule, JudgesLoweredPlansWhereCostsNameWires) {
   }
 }
 
-// Stages that cost next to nothing put off W's for nothing: a forward is woven with an I whose W stands
-// between them.
+// Stages that cost next to nothing put off W's for nothing: a forward is woven with an I whose W
+// stands between them.
 TEST(SearchSchedule, StagesWithoutLayersKeepEveryAction) {
   AutoRequest request{.num_ranks = 2, .num_micro_batches = 4, .overlap = true};
   request.costs = parse_costs("[wires]\ndispatch = 0.5\nsend_forward = 0.1\n", "test");

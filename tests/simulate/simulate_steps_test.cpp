@@ -62,6 +62,22 @@ Event wire(const char* text, double issued, double start, double end) {
   return {lane_of(of.kind), Step(StartWire{of}), start, end, issued};
 }
 
+// Stage 1 of `E|m|L` hands two hidden states over: a hand-over of 2 takes 4. Its MTP layer is as
+// layer 1, so attention ends at 2 + 4; stage 2 runs its heads from 10 on.
+TEST(SimulateSteps, AHandOverOfTwoHiddenStatesTakesTwiceAsLong) {
+  StepPlan plan = plan_of({{"start(0SEND_F0)", "wait(0SEND_F0)"},
+                           {"start(1RECV_F0)", "wait(1RECV_F0)", "1F0:attention.2",
+                            "start(1SEND_F0)", "wait(1SEND_F0)"},
+                           {"start(2RECV_F0)", "wait(2RECV_F0)", "2F0:head", "2F0:mtp_head.2"}});
+  plan.layout.stages = {{true, {}, {}, false}, {false, {}, {0}, false}, {false, {}, {}, true}};
+  Costs costs = simple_costs();
+  costs.segments[{SegmentKind::Head, false}] = {3, 3, 3};
+  costs.segments[{SegmentKind::MtpHead, false}] = {2, 2, 2};
+  const Timeline timeline = simulate(plan, costs);
+  EXPECT_THAT(timeline.ranks[1].events, Contains(compute("wait(1SEND_F0)", 6, 10)));
+  EXPECT_EQ(timeline.ranks[2].end, 15);
+}
+
 // Attention to 4; counts 4-5, waited for; dispatch 5-10 with the shared expert 5-6 above it;
 // experts 10-16; combine 16-19 with nothing above it; merge 19-20.
 TEST(SimulateSteps, OneMoeLayerByHand) {
