@@ -4,7 +4,7 @@
 #include "base/files.h"
 #include "cli/output.h"
 #include "cli/verbs.h"
-#include "costs/costs.h"
+#include "costs/costs_toml.h"
 #include "report/print_report.h"
 #include "timeline/html.h"
 #include "timeline/measured_costs.h"

@@ -4,13 +4,13 @@
 #include "cli/output.h"
 #include "cli/verbs.h"
 #include "costs/costs.h"
+#include "estimate/simulated_plan.h"
 #include "layout/make_layout.h"
 #include "passes/pass_list.h"
 #include "passes/verify.h"
 #include "plan/run_plan.h"
 #include "schedule/csv.h"
 #include "schedule/text.h"
-#include "simulate/simulate.h"
 #include "timeline/grid.h"
 #include "timeline/html.h"
 #include "timeline/svg.h"
@@ -79,31 +79,18 @@ std::string list_text(const Rows& rows) {
   return text;
 }
 
-StepPlan lowered(const Config& config, const Schedule& schedule, const Costs& costs) {
-  return lower(schedule, make_layout(config, schedule.map), costs, lower_options(config));
-}
-
 Rows lowered_rows(const Config& config, const Schedule& schedule) {
-  const LowerOptions options = lower_options(config);
-  if (config.output.level == "transfers") {
-    const Schedule transfers =
-        with_transfers(schedule, options.reduce_gradients, options.overlap_grad_reduce);
-    require_none(verify_transfers(transfers));
-    return rows_of(transfers);
-  }
-  if (config.output.level == "steps") {
-    return rows_of(lowered(config, schedule, step_costs(config)));
-  }
-  return rows_of(compute_level(schedule));
+  if (config.output.level == "compute") return rows_of(compute_level(schedule));
+  if (config.output.level == "transfers") return rows_of(verified_transfers(config, schedule));
+  return rows_of(lower(schedule, make_layout(config, schedule.map), step_costs(config),
+                       lower_options(config)));
 }
 
-// When everything would run; at the compute level under the costs of cells.
+// When everything would run; at the levels above steps under the costs of cells.
 Timeline timeline_of(const Config& config, const Schedule& schedule) {
-  if (config.output.level == "compute") {
-    return simulate(compute_level(schedule), given_costs(config));
-  }
-  const Costs costs = step_costs(config);
-  return simulate(lowered(config, schedule, costs), costs);
+  const std::string& level = config.output.level;
+  const Costs costs = level == "steps" ? step_costs(config) : given_costs(config);
+  return simulate_plan(config, schedule, costs, level).timeline;
 }
 
 // Null for a format that lists cells.
@@ -132,6 +119,8 @@ void run_schedule(const Request& request, const RunFacts& facts) {
     write_result(config.output, *picture);
     return;
   }
+  // A list is held to the limits, as a picture is.
+  if (limits_of(config) != PlanLimits{}) timeline_of(config, schedule);
   const Rows rows = lowered_rows(config, schedule);
   if (format == "csv") {
     write_result(config.output, csv_text(rows));

@@ -56,7 +56,10 @@ struct ScheduleConfig {
   std::optional<int> decoder_last_pipeline_num_layers;   // of the last; under a V of these stages
   std::optional<int> microbatch_group_size_per_virtual_pipeline_stage;  // default P
   std::string pipeline_model_parallel_layout;
+  // What a rank may hold at once.
   std::optional<int> max_live_chunks;
+  std::optional<int> max_pending_wgrads;
+  std::optional<double> max_activation_bytes;
   std::string placement;  // looped, v; layout only; empty: what the schedule needs
   bool overlap_grad_reduce = false;
   bool overlap_outside_steady = false;

@@ -123,8 +123,15 @@ std::vector<Flag> own_flags() {
        plan<&S::pipeline_model_parallel_layout>,
        "stages in forward order, joined by |: E embedding, t layer, L loss; t*3, (tt|)*2"},
       {"max-live-chunks", kSchedule, kPlans, plan<&S::max_live_chunks>,
-       "auto: chunks whose activations a rank may keep at once", {.min = 1,
-       .max = kMaxMicroBatches, .default_text = "2P + 1, as dualpipev"}},
+       "chunks whose activations a rank may keep at once: auto searches under it, other schedules "
+       "are held to it", {.min = 1, .max = kMaxMicroBatches,
+       .default_text = "auto: 2P + 1, as dualpipev; else no limit"}},
+      {"max-pending-wgrads", kSchedule, kPlans, plan<&S::max_pending_wgrads>,
+       "W's that a rank may put off at once", {.min = 0, .max = kMaxMicroBatches,
+       .default_text = "no limit"}},
+      {"max-activation-bytes", kSchedule, kCosts | kPlan, plan<&S::max_activation_bytes>,
+       "bytes of activations that a rank may keep at once, by [bytes] of --costs or the model's "
+       "sizes", {.min = 0, .max = 1e18, .default_text = "no limit"}},
       {"placement", kSchedule, verbs(Verb::Layout), plan<&S::placement>, "how stages lie on ranks",
        {.choices = {"looped", "v"}, .default_text = "what the schedule needs"}},
 
@@ -147,7 +154,7 @@ std::vector<Flag> own_flags() {
       {"search", kParallel, kPlan, planning<&PlanConfig::search>,
        "try sizes, schedules and memory flags that are not given, and rank what fits"},
 
-      {"model", kModel, kPlan, planning<&PlanConfig::model>,
+      {"model", kModel, kPlan | kCosts, planning<&PlanConfig::model>,
        "sizes of a published model by its name, or of a config.json; flags beat them"},
       {"num-layers", kModel, kModels, model<&M::num_layers>, "decoder layers, noop layers included",
        {.min = 1, .max = kMaxLayers, .default_text = "one per stage"}},
@@ -220,9 +227,9 @@ std::vector<Flag> own_flags() {
       {"seed", kTraining, kTrain | kSample, training<&T::seed>,
        "fixes initial weights whatever the layout, and the order of the data", {.min = 0,
        .max = 9e15}},
-      {"params-dtype", kTraining, kRuns | kSample | kPlan, training<&T::params_dtype>,
+      {"params-dtype", kTraining, kRuns | kSample | kCosts, training<&T::params_dtype>,
        "type of compute", {.choices = {"fp32", "bf16", "fp64"}}},
-      {"bf16", kTraining, kRuns | kSample | kPlan, kBare, "short for --params-dtype bf16"},
+      {"bf16", kTraining, kRuns | kSample | kCosts, kBare, "short for --params-dtype bf16"},
       {"eval-interval", kTraining, kTrain, training<&T::eval_interval>,
        "evaluate every so many steps, 0: never", {.min = 0, .max = 1e9}},
       {"eval-iters", kTraining, kTrain, training<&T::eval_iters>, "batches per evaluation",
@@ -298,7 +305,8 @@ std::vector<Flag> own_flags() {
       {"costs", kCost, kCosts | kTrain | kReport, training<&T::costs>,
        "TOML file: times as `weft report --costs` writes them, or rates of a device and its links"},
 
-      {"level", kOutput, verbs(Verb::Schedule), output<&O::level>, "how far lowered",
+      {"level", kOutput, kCosts, output<&O::level>,
+       "how far lowered; simulate: by default steps if the costs name wires",
        {.choices = {"compute", "transfers", "steps"}}},
       {"format", kOutput, kShows | kReport, output<&O::format>,
        "form of the result; csv and svg are for schedule, html for schedule, simulate and report",

@@ -93,12 +93,6 @@ RuleBreak layout_stages_fit(const RuleInput& input) {
                      std::to_string(ranks) + " pipeline ranks"};
 }
 
-RuleBreak live_chunks_need_auto(const RuleInput& input) {
-  if (!input.request.given("max-live-chunks") || method_of(input) == "auto") return {};
-  return {input.request.found("max-live-chunks") + " with " + method_found(input),
-          "only auto searches under a limit: add --schedules-method auto, or leave it out"};
-}
-
 RuleBreak max_live_chunks(const RuleInput& input) {
   constexpr int kLeast = 2;
   const std::optional<int> limit = input.config.schedule.max_live_chunks;
@@ -177,8 +171,6 @@ std::vector<Rule> schedule_rules() {
       {"virtual-layers-need-layers", "schedule", kOwn, "", kCutFlags, virtual_layers_need_layers},
       {"group-size-needs-interleaved", "schedule", kOwn, "", kCutFlags,
        group_size_needs_interleaved, kBuildsPlan},
-      {"max-live-chunks-needs-auto", "schedule", kOwn, "", "max-live-chunks schedules-method",
-       live_chunks_need_auto, kBuildsPlan},
       {"max-live-chunks", "schedule", kOwn, "", "max-live-chunks schedules-method", max_live_chunks,
        kBuildsPlan},
       {"plan-size", "schedule", kOwn, "",

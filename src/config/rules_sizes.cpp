@@ -273,14 +273,6 @@ RuleBreak format_of_verb(const RuleInput& input) {
           "`weft " + std::string(info_of(input.request.verb).name) + "` has " + join(formats)};
 }
 
-RuleBreak picture_has_times(const RuleInput& input) {
-  const OutputConfig& output = input.config.output;
-  if (output.level != "transfers" || (output.format != "svg" && output.format != "html")) return {};
-  return {both(input, "level", "format"),
-          "transfers have no times of their own: draw the compute level, or the steps level, where "
-          "wires have their lanes"};
-}
-
 RuleBreak report_needs(const RuleInput& input) {
   const TrainConfig& files = input.config.train;
   if (files.metrics.empty() && files.timeline.empty()) {
@@ -352,8 +344,6 @@ std::vector<Rule> size_rules() {
       {"report-needs", "report", kOwn, "", "metrics timeline predicted costs", report_needs,
        verbs(Verb::Report)},
       {"format-of-verb", "output", kOwn, "", "format", format_of_verb},
-      {"picture-has-times", "output", kOwn, "", "level format", picture_has_times,
-       verbs(Verb::Schedule)},
       {"events-need-json", "output", kOwn, "", "events format", events_need_json},
       {"one-cost-model", "costs", kOwn, "", "costs", one_cost_model},
   };

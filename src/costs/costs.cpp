@@ -88,6 +88,26 @@ const StageCost& Costs::of_stage(Stage s) const {
   return found == stages.end() ? stage : found->second;
 }
 
+double Costs::of_cell(const Cell& cell) const {
+  if (const auto* both = std::get_if<ActionPair>(&cell)) {
+    const StageCost& backward = of_stage(both->backward.stage);
+    return pair ? *pair
+                : of_stage(both->forward.stage).forward + backward.dgrad + backward.wgrad;
+  }
+  const Action& action = std::get<Action>(cell);
+  const StageCost& cost = of_stage(action.stage);
+  switch (action.kind) {
+    case ActionKind::Forward:
+      return cost.forward;
+    case ActionKind::Backward:
+      return cost.dgrad + cost.wgrad;
+    case ActionKind::Dgrad:
+      return cost.dgrad;
+    default:
+      return cost.wgrad;
+  }
+}
+
 const SegmentCost& Costs::of_segment(SegmentKey key) const {
   static const SegmentCost kNothing{0, 0, 0};
   const auto& table = segments.empty() ? default_costs().segments : segments;

@@ -4,9 +4,10 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "config/config.h"
+#include "costs/kept_bytes.h"
+#include "costs/segment_key.h"
 #include "layout/layout.h"
 #include "schedule/step.h"
 
@@ -29,19 +30,6 @@ struct SegmentCost {
 
   bool operator==(const SegmentCost&) const = default;
 };
-
-// Attention differs between dense and MoE layers (router, permutation), so segments are keyed by
-// kind and by whether the layer is MoE.
-struct SegmentKey {
-  SegmentKind kind = SegmentKind::Attention;
-  bool moe = false;
-
-  auto operator<=>(const SegmentKey&) const = default;
-};
-
-// The key with `moe` as the kind fixes it: only Attention is in both sorts of layers.
-SegmentKey normalised(SegmentKey key);
-SegmentKey key_of(const Layout& layout, const Segment& segment);
 
 // A kind of link, as one rank sees it in one direction. GB are 1e9 bytes.
 struct LinkRate {
@@ -74,10 +62,13 @@ struct Costs {
   std::map<WireKind, double> wires;  // duration once all participants have started it
   // Of a file with [device] or [links]: with_sizes() makes segments and wires of them.
   std::optional<Rates> rates;
+  CostBytes bytes;  // empty: not known
 
   bool operator==(const Costs&) const = default;
 
   const StageCost& of_stage(Stage s) const;
+  // At the compute level: of F, B, I, W or a pair.
+  double of_cell(const Cell& cell) const;
   // An empty `segments` stands for the table of default_costs(). Of what a non-empty one does not
   // name, mtp_head takes as long as head, anything else no time.
   const SegmentCost& of_segment(SegmentKey key) const;
@@ -102,32 +93,5 @@ Costs estimate_costs(const ModelConfig& model, const ParallelConfig& parallel,
 // UserError where it has rates and there are no sizes.
 Costs with_sizes(Costs costs, const ModelConfig& model, const ParallelConfig& parallel,
                  int micro_batch_size, int element_bytes);
-
-// TOML form of measured or hand-written costs; `print_costs` writes what `parse_costs` reads back
-// bit for bit. Errors: UserError naming the file (`source`), key and value.
-//
-//   unit = "ms"                    # what the numbers are in
-//   p2p = 0.0
-//   pair = 3.0
-//   stage = { forward = 1.0, dgrad = 1.0, wgrad = 1.0 }
-//   [stages]
-//   7 = { forward = 1.5, dgrad = 1.5, wgrad = 1.0 }
-//   [segments]
-//   moe_attention = { forward = 4.1, dgrad = 4.3, wgrad = 2.2 }
-//   [wires]
-//   dispatch = 3.2
-//   [device]                       # instead of [segments]; in ms
-//   tflops = 600
-//   memory_gb_per_s = 2500
-//   overhead_us = 20
-//   [links]                        # for what [wires] does not name; also `pipeline`, `data`
-//   expert = { gb_per_s = 40, latency_us = 20 }
-Costs read_costs(const std::string& path);
-Costs parse_costs(std::string_view text, const std::string& source);
-std::string print_costs(const Costs& costs);
-
-// The name of a segment in the TOML form: segment_name() of schedule/text.h, and `moe_attention`.
-// Wires have their wire_name().
-std::string name_of(SegmentKey key);
 
 }  // namespace weft

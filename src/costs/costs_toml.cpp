@@ -1,3 +1,5 @@
+#include "costs/costs_toml.h"
+
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
@@ -5,12 +7,12 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 #include <sstream>
 #include <vector>
 
 #include "base/error.h"
 #include "base/files.h"
-#include "costs/costs.h"
 #include "schedule/text.h"
 
 namespace weft {
@@ -68,17 +70,24 @@ class Reader {
       } else if (name == "stage") {
         read_three(name, node, costs.stage);
       } else if (name == "stages") {
-        read_stages(node, costs);
+        read_by_stage(name, node, [&](const std::string& at, const toml::node& entry, int stage) {
+          read_three(at, entry, costs.stages.try_emplace(stage, costs.stage).first->second);
+        });
       } else if (name == "segments") {
-        read_segments(node, costs);
+        read_by_segment(name, node,
+                        [&](const std::string& at, const toml::node& entry, SegmentKey segment) {
+                          read_three(at, entry, costs.segments[segment]);
+                        });
       } else if (name == "wires") {
         read_wires(node, costs);
       } else if (name == "device") {
         read_device(node, rates_of(costs));
       } else if (name == "links") {
         read_links(node, rates_of(costs));
+      } else if (name == "bytes") {
+        read_bytes(node, costs.bytes);
       } else {
-        unknown(name, node, "unit, p2p, pair, stage, stages, segments, wires, device, links");
+        unknown(name, node, "unit, p2p, pair, stage, stages, segments, wires, device, links, bytes");
       }
     }
     check_rates(root, costs);
@@ -143,35 +152,87 @@ class Reader {
     }
   }
 
-  void read_stages(const toml::node& node, Costs& costs) {
-    const toml::table* table = table_at("stages", node);
+  void read_count(const std::string& key, const toml::node& node, std::int64_t& value) {
+    const auto number = node.is_integer() ? node.value<std::int64_t>() : std::nullopt;
+    if (!number || *number < 0 || *number > kMaxKeptBytes) {
+      wrong(key, node, "must be a whole number of bytes from 0 to 5e11");
+      return;
+    }
+    value = *number;
+  }
+
+  void read_kept(const std::string& key, const toml::node& node, KeptBytes& bytes) {
+    const toml::table* table = table_at(key, node);
     if (table == nullptr) return;
-    for (const auto& [key, value] : *table) {
-      const std::string_view text = key.str();
+    bytes = {};
+    for (const auto& [part, value] : *table) {
+      const std::string name = key + "." + std::string(part.str());
+      const auto known = std::ranges::find(kKeptParts, part.str(), &KeptPart::name);
+      if (known == std::end(kKeptParts)) {
+        unknown(name, value, "activation, wgrad, forward, backward, dgrad");
+      } else {
+        read_count(name, value, bytes.*known->member);
+      }
+    }
+    if (!table->contains("dgrad")) bytes.dgrad = bytes.backward;
+  }
+
+  // Calls read(name, value, stage) for each entry of a table by stage.
+  template <class Read>
+  void read_by_stage(const std::string& key, const toml::node& node, Read read) {
+    const toml::table* table = table_at(key, node);
+    if (table == nullptr) return;
+    for (const auto& [stage_key, value] : *table) {
+      const std::string_view text = stage_key.str();
       int stage = -1;
       const auto end = text.data() + text.size();
       const auto parsed = std::from_chars(text.data(), end, stage);
-      const std::string name = "stages." + std::string(text);
+      const std::string name = key + "." + std::string(text);
       if (parsed.ec != std::errc() || parsed.ptr != end || stage < 0) {
         wrong(name, value, "stages are numbers from 0");
       } else {
-        read_three(name, value, costs.stages.try_emplace(stage, costs.stage).first->second);
+        read(name, value, stage);
       }
     }
   }
 
-  void read_segments(const toml::node& node, Costs& costs) {
-    const toml::table* table = table_at("segments", node);
+  // The same by segment.
+  template <class Read>
+  void read_by_segment(const std::string& key, const toml::node& node, Read read) {
+    const toml::table* table = table_at(key, node);
+    if (table == nullptr) return;
+    for (const auto& [segment_key, value] : *table) {
+      const std::string name = key + "." + std::string(segment_key.str());
+      const auto known = std::ranges::find_if(all_segments(), [&](const SegmentKey& segment) {
+        return segment_key.str() == name_of(segment);
+      });
+      if (known == all_segments().end()) {
+        unknown(name, value, joined_names(all_segments()));
+      } else {
+        read(name, value, *known);
+      }
+    }
+  }
+
+  void read_bytes(const toml::node& node, CostBytes& bytes) {
+    const toml::table* table = table_at("bytes", node);
     if (table == nullptr) return;
     for (const auto& [key, value] : *table) {
-      const std::string name = "segments." + std::string(key.str());
-      bool known = false;
-      for (const SegmentKey& segment : all_segments()) {
-        if (key.str() != name_of(segment)) continue;
-        known = true;
-        read_three(name, value, costs.segments[segment]);
+      const std::string name = "bytes." + std::string(key.str());
+      if (key.str() == "stage") {
+        read_kept(name, value, bytes.stage.emplace());
+      } else if (key.str() == "stages") {
+        read_by_stage(name, value, [&](const std::string& at, const toml::node& entry, int stage) {
+          read_kept(at, entry, bytes.stages[stage]);
+        });
+      } else if (key.str() == "segments") {
+        read_by_segment(name, value,
+                        [&](const std::string& at, const toml::node& entry, SegmentKey segment) {
+                          read_kept(at, entry, bytes.segments[segment]);
+                        });
+      } else {
+        unknown(name, value, "stage, stages, segments");
       }
-      if (!known) unknown(name, value, joined_names(all_segments()));
     }
   }
 
@@ -290,31 +351,6 @@ class Reader {
   std::vector<Violation> violations_;
 };
 
-std::string print_link(std::string_view name, const LinkRate& link) {
-  return fmt::format("{} = {{ gb_per_s = {}, latency_us = {} }}\n", name, link.gb_per_s,
-                     link.latency_us);
-}
-
-std::string print_rates(const Rates& rates) {
-  return fmt::format("\n[device]\ntflops = {}\nmemory_gb_per_s = {}\noverhead_us = {}\n",
-                     rates.tflops, rates.memory_gb_per_s, rates.overhead_us) +
-         "\n[links]\n" + print_link("expert", rates.expert) +
-         print_link("pipeline", rates.pipeline) + print_link("data", rates.data);
-}
-
-template <class Three>
-std::string print_three(const Three& cost) {
-  return fmt::format("{{ forward = {}, dgrad = {}, wgrad = {} }}", cost.forward, cost.dgrad,
-                     cost.wgrad);
-}
-
-std::string quoted(const std::string& text) {
-  std::ostringstream out;
-  const toml::value<std::string> value(text);
-  out << toml::toml_formatter(value, toml::format_flags::none);
-  return out.str();
-}
-
 }  // namespace
 
 Costs parse_costs(std::string_view text, const std::string& source) {
@@ -327,23 +363,5 @@ Costs parse_costs(std::string_view text, const std::string& source) {
 }
 
 Costs read_costs(const std::string& path) { return parse_costs(read_file(path, "--costs"), path); }
-
-std::string print_costs(const Costs& costs) {
-  std::string out = fmt::format("unit = {}\np2p = {}\n", quoted(costs.unit), costs.p2p);
-  if (costs.pair) out += fmt::format("pair = {}\n", *costs.pair);
-  out += fmt::format("stage = {}\n", print_three(costs.stage));
-  if (!costs.stages.empty()) out += "\n[stages]\n";
-  for (const auto& [stage, cost] : costs.stages) {
-    out += fmt::format("{} = {}\n", stage, print_three(cost));
-  }
-  if (!costs.segments.empty()) out += "\n[segments]\n";
-  for (const auto& [key, cost] : costs.segments) {
-    out += fmt::format("{} = {}\n", name_of(key), print_three(cost));
-  }
-  if (!costs.wires.empty()) out += "\n[wires]\n";
-  for (const auto& [kind, cost] : costs.wires) out += fmt::format("{} = {}\n", name_of(kind), cost);
-  if (costs.rates) out += print_rates(*costs.rates);
-  return out;
-}
 
 }  // namespace weft

@@ -247,9 +247,12 @@ class Walk {
         runs_(local_runs(layout)) {}
 
   RankActivations run(const RankSteps& rank) {
+    result_.during.reserve(rank.steps.size());
     result_.after.reserve(rank.steps.size());
     for (const Step& step : rank.steps) {
+      during_ = held_;
       std::visit([this](const auto& s) { handle(s); }, step);
+      result_.during.push_back(std::max(during_, held_));
       result_.after.push_back(held_);
     }
     return std::move(result_);
@@ -264,6 +267,7 @@ class Walk {
 
   void change(Bytes delta, Bytes peak = 0) {
     const Bytes most = held_ + std::max({delta, peak, Bytes{0}});
+    during_ = most;
     if (most > result_.peak) {
       result_.peak = most;
       result_.peak_step = result_.after.size();
@@ -369,7 +373,7 @@ class Walk {
   const std::vector<int> hidden_states_;            // [stage] handed to the next one
   const std::vector<LocalRun> runs_;                // [stage]
   std::set<std::pair<int, MicroBatch>> half_read_;  // by the MTP layer that reads it
-  Bytes held_ = 0;
+  Bytes held_ = 0, during_ = 0;
   std::set<Place> shared_pending_;  // the shared expert's W is to come
   std::set<Place> lent_;            // and the layer's input gradient has been formed
   RankActivations result_;

@@ -62,7 +62,8 @@ ActivationTable activation_table(const ModelSizes& sizes, std::int64_t tokens,
                                  const ElementBytes& element, int expert_ranks);
 
 struct RankActivations {
-  std::vector<std::int64_t> after;  // [steps] bytes held when the step is done
+  std::vector<std::int64_t> during;  // [steps] the most that is held while the step runs
+  std::vector<std::int64_t> after;   // [steps] bytes held when the step is done
   std::int64_t peak = 0;
   std::size_t peak_step = 0;  // during which it is reached first
 };

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "passes/chains.h"
+#include "passes/verify_limits.h"
 #include "simulate/simulate.h"
 
 namespace weft {
@@ -47,20 +48,44 @@ std::map<Bucket, std::int64_t> reduction_buffers(const ModelSizes& sizes, const 
   return bytes;
 }
 
+ActivationTable model_table(const Config& config, const Layout& layout) {
+  const ModelSizes sizes = model_sizes(config);
+  const ElementBytes element = element_bytes(config.train.params_dtype);
+  const Mesh mesh = make_mesh(config.parallel);
+  const std::int64_t tokens =
+      std::int64_t{config.schedule.micro_batch_size.value()} * sizes.sequence;
+  ActivationTable table = activation_table(sizes, tokens, element, mesh.ep_size);
+  table.reduction = reduction_buffers(sizes, layout, mesh, element);
+  return table;
+}
+
+PlanHeld with_bytes(PlanHeld held, const std::vector<RankActivations>& activations) {
+  for (std::size_t r = 0; r < held.size(); ++r) {
+    for (std::size_t i = 0; i < held[r].size(); ++i) {
+      held[r][i].bytes = activations.at(r).during.at(i);
+      held[r][i].bytes_after = activations.at(r).after.at(i);
+    }
+  }
+  return held;
+}
+
 PlanEstimate estimate_plan(const Config& config) {
   PlanEstimate estimate;
   estimate.plan = make_step_plan(config);
   estimate.sizes = model_sizes(config);
   estimate.element = element_bytes(config.train.params_dtype);
   const RunPlan& plan = estimate.plan;
-  const std::int64_t tokens = std::int64_t{plan.sizes.micro_batch_size} * estimate.sizes.sequence;
-  estimate.table = activation_table(estimate.sizes, tokens, estimate.element, plan.mesh.ep_size);
-  estimate.table.reduction =
-      reduction_buffers(estimate.sizes, plan.layout, plan.mesh, estimate.element);
+  estimate.table = model_table(config, plan.layout);
   estimate.activations = count_activations(plan.steps, estimate.table);
+  estimate.held = with_bytes(held_by_step(plan.steps, {}), estimate.activations);
   estimate.timeline = simulate(plan.steps, plan.costs);
+  estimate.times = entry_times(plan.steps, estimate.timeline);
   estimate.metrics = measure(estimate.timeline);
   return estimate;
+}
+
+std::vector<Finding> limit_findings(const Config& config, const PlanEstimate& estimate) {
+  return verify_limits(estimate.plan.steps, estimate.held, limits_of(config), estimate.times);
 }
 
 }  // namespace weft

@@ -9,7 +9,9 @@
 
 #include "estimate/activation_bytes.h"
 #include "estimate/parameter_count.h"
+#include "passes/live.h"
 #include "plan/run_plan.h"
+#include "timeline/entry_times.h"
 #include "timeline/metrics.h"
 
 namespace weft {
@@ -32,12 +34,25 @@ struct PlanEstimate {
   ElementBytes element;
   ActivationTable table;
   std::vector<RankActivations> activations;  // [P]
+  PlanHeld held;                             // of each step
   Timeline timeline;                         // under the plan's costs
+  PlanTimes times;                           // of each step
   TimelineMetrics metrics;
 };
 
 // Takes a config that has passed the rules and is resolved. Throws as make_step_plan.
+// The limits of the flags are for limit_findings to hold it to.
 PlanEstimate estimate_plan(const Config& config);
+
+// All that is above the limits of the flags.
+std::vector<Finding> limit_findings(const Config& config, const PlanEstimate& estimate);
+
+// Bytes of the model's segments, hand-overs and sums of gradients, of a resolved config that has
+// the model's sizes.
+ActivationTable model_table(const Config& config, const Layout& layout);
+
+// `held` with the bytes of each step.
+PlanHeld with_bytes(PlanHeld held, const std::vector<RankActivations>& activations);
 
 // What a rank holds while the gradients of a bucket are summed: two copies, padded to whole shares.
 std::map<Bucket, std::int64_t> reduction_buffers(const ModelSizes& sizes, const Layout& layout,

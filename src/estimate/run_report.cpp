@@ -42,76 +42,18 @@ void count_layers(PlannedRank& rank, const Layout& layout, const StageLayers& st
   rank.mtp_layers += static_cast<int>(stage.mtp_layers.size());
 }
 
-bool is_run(const Step& step) {
-  return std::holds_alternative<RunForward>(step) || std::holds_alternative<RunDgrad>(step) ||
-         std::holds_alternative<RunWgrad>(step);
-}
-
-// When the step of this index runs: the timeline has an event for each step that computes.
-double time_of(const RankTimeline& timeline, const std::vector<Step>& steps, std::size_t index) {
-  const auto before =
-      std::count_if(steps.begin(), steps.begin() + static_cast<long>(index), is_run);
-  const bool itself = is_run(steps[index]);
-  std::ptrdiff_t seen = 0;
-  double time = 0;
-  for (const Event& event : timeline.events) {
-    if (!is_work(event)) continue;
-    if (seen == before && itself) return event.start;
-    if (seen == before) break;
-    time = event.end;
-    ++seen;
-  }
-  return time;
-}
-
-// Chunks alive and W's put off in the cells up to and with this one.
-void count_alive(PeakReport& peak, const Cell& cell) {
-  const auto count = [&peak](const Action& action) {
-    switch (action.kind) {
-      case ActionKind::Forward:
-        ++peak.live_chunks;
-        break;
-      case ActionKind::Backward:
-        --peak.live_chunks;
-        break;
-      case ActionKind::Dgrad:
-        --peak.live_chunks;
-        ++peak.pending_wgrads;
-        break;
-      case ActionKind::Wgrad:
-        --peak.pending_wgrads;
-        break;
-      default:
-        break;
-    }
-  };
-  if (const auto* pair = std::get_if<ActionPair>(&cell)) {
-    count(pair->forward);
-    count(pair->backward);
-  } else {
-    count(std::get<Action>(cell));
-  }
-}
-
-bool starts_live(const Cell& cell) {
-  const auto* action = std::get_if<Action>(&cell);
-  return action == nullptr || action->kind == ActionKind::Forward;
-}
-
-PeakReport peak_report(const RankSteps& rank, const RankTimeline& timeline, std::size_t index) {
+PeakReport peak_report(const PlanEstimate& estimate, std::size_t rank) {
   PeakReport peak;
-  if (rank.steps.empty()) return peak;
-  peak.step = print(rank.steps[index]);
-  peak.time = time_of(timeline, rank.steps, index);
-  for (const StepSpan& span : rank.spans) {
-    const bool here = index < span.first + span.count;
-    // In the cell itself a forward is alive, and a backward still is.
-    if (!here || starts_live(span.cell)) count_alive(peak, span.cell);
-    if (!here) continue;
-    if (std::holds_alternative<ActionPair>(span.cell)) ++peak.live_chunks;
-    peak.cell = print(span.cell);
-    break;
-  }
+  const RankSteps& list = estimate.plan.steps.ranks[rank];
+  const std::size_t index = estimate.activations[rank].peak_step;
+  if (list.steps.empty()) return peak;
+  peak.step = print(list.steps[index]);
+  peak.time = estimate.times[rank][index].start;
+  peak.live_chunks = estimate.held[rank][index].live_chunks;
+  peak.pending_wgrads = estimate.held[rank][index].pending_wgrads;
+  const auto cell = std::ranges::find_if(
+      list.spans, [&](const StepSpan& span) { return index < span.first + span.count; });
+  if (cell != list.spans.end()) peak.cell = print(cell->cell);
   return peak;
 }
 
@@ -157,6 +99,9 @@ std::string costs_text(const Config& config) {
 RunReport make_run_report(const Request& request, const RunFacts& facts) {
   const Config config = resolved(request.config, facts);
   const PlanEstimate estimate = estimate_plan(config);
+  if (std::vector<Finding> over = limit_findings(config, estimate); !over.empty()) {
+    throw PlanError(std::move(over));
+  }
   const RunPlan& plan = estimate.plan;
   const Layout& layout = plan.layout;
 
@@ -185,8 +130,7 @@ RunReport make_run_report(const Request& request, const RunFacts& facts) {
     }
     rank.parameters = count_rank(estimate.sizes, layout, Rank(r), plan.mesh.ep_size);
     rank.memory = memory_of(rank.parameters, estimate.element, estimate.activations[i].peak);
-    rank.peak = peak_report(plan.steps.ranks[i], estimate.timeline.ranks[i],
-                            estimate.activations[i].peak_step);
+    rank.peak = peak_report(estimate, i);
     rank.traffic = traffic[i];
     rank.times = estimate.metrics.ranks[i];
   }

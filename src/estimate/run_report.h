@@ -83,7 +83,8 @@ struct RunReport {
   std::vector<ValueSource> values;
 };
 
-// Takes a request that has passed the rules. Throws UserError, PlanError as make_step_plan.
+// Takes a request that has passed the rules. Throws UserError, PlanError as make_step_plan, and
+// PlanError for a plan that is above the limits of the flags.
 RunReport make_run_report(const Request& request, const RunFacts& facts);
 
 // Of global ranks, as comm/groups.h makes them. The ranks of the first and last stage are tied, and

@@ -160,7 +160,10 @@ class Search {
       }
       simulate(trial);
       tell();
-      if (limit_ && trial.bytes > *limit_) {
+      if (!trial.within_limits) {
+        bin_.add("above --max-live-chunks, --max-pending-wgrads or --max-activation-bytes",
+                 -trial.rate(), "fastest: " + name_of(trial));
+      } else if (limit_ && trial.bytes > *limit_) {
         too_much(trial);
       } else {
         report_.best.push_back(trial);
@@ -177,8 +180,10 @@ class Search {
   }
 
   void simulate(Trial& trial) {
-    const PlanEstimate estimate = estimate_plan(config_of(trial, request_, facts_));
+    const Config config = config_of(trial, request_, facts_);
+    const PlanEstimate estimate = estimate_plan(config);
     ++report_.simulated;
+    trial.within_limits = limit_findings(config, estimate).empty();
     report_.unit = estimate.timeline.unit;
     trial.makespan = estimate.metrics.makespan;
     trial.bytes = 0;

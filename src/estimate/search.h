@@ -30,6 +30,7 @@ struct Trial {
   std::optional<double> makespan = {};
   double busy = 0, bubble = 0, exposed = 0;  // shares of all ranks' time
   std::int64_t bytes = 0;                    // of the rank that needs most
+  bool within_limits = true;                 // of the flags
 
   // Per unit of time; from the estimate if the plan was not simulated.
   double rate() const { return tokens / makespan.value_or(estimated); }

@@ -10,10 +10,6 @@
 namespace weft {
 namespace {
 
-bool has_wgrad(SegmentKind kind) {
-  return kind != SegmentKind::Merge && kind != SegmentKind::Identity;
-}
-
 bool is_moe(const Layout& layout, int layer) {
   return layer >= 0 && kind_of_layer(layout, layer) == LayerKind::Moe;
 }

@@ -1,39 +1,35 @@
 #include "passes/live.h"
 
 #include <algorithm>
+#include <string>
 
 #include "base/error.h"
+#include "passes/cell_times.h"
+#include "passes/chains.h"
 
 namespace weft {
 namespace {
 
 class Holding {
  public:
-  explicit Holding(const std::vector<StageBytes>& bytes) : bytes_(bytes) {}
+  explicit Holding(const std::vector<KeptBytes>& bytes) : bytes_(bytes) {}
 
   // Ends count before starts: what a cell frees is gone when the next one takes.
   Held run(const Cell& cell) {
-    const auto* pair = std::get_if<ActionPair>(&cell);
-    if (pair == nullptr) {
-      const Action& action = std::get<Action>(cell);
+    const std::vector<Action> actions = compute_actions(cell);
+    std::int64_t extra = 0;
+    for (const Action& action : actions) {
       start(action);
-      const Held running = now_;
-      end(action);
-      return around(running);
+      extra += extra_of(action);
     }
-    start(pair->forward);
-    start(pair->backward);
-    const Held running = now_;
-    end(pair->forward);
-    end(pair->backward);
-    return around(running);
+    Held held{now_.live_chunks, 0, now_.bytes + extra, 0};
+    for (const Action& action : actions) end(action);
+    held.pending_wgrads = now_.pending_wgrads;
+    held.bytes_after = now_.bytes;
+    return held;
   }
 
  private:
-  Held around(const Held& running) const {
-    return {running.live_chunks, now_.pending_wgrads, std::max(running.bytes, now_.bytes)};
-  }
-
   void start(const Action& action) {
     if (action.kind != ActionKind::Forward) return;
     ++now_.live_chunks;
@@ -55,20 +51,66 @@ class Holding {
     }
   }
 
-  StageBytes of(const Action& action) const {
-    return bytes_.empty() ? StageBytes{} : bytes_.at(action.stage.value);
+  std::int64_t extra_of(const Action& action) const {
+    switch (action.kind) {
+      case ActionKind::Forward:
+        return of(action).forward;
+      case ActionKind::Backward:
+        return of(action).backward;
+      case ActionKind::Dgrad:
+        return of(action).dgrad;
+      default:
+        return 0;
+    }
   }
 
-  const std::vector<StageBytes>& bytes_;
+  KeptBytes of(const Action& action) const {
+    return bytes_.empty() ? KeptBytes{} : bytes_.at(action.stage.value);
+  }
+
+  const std::vector<KeptBytes>& bytes_;
   Held now_;
 };
 
+KeptBytes sum_of_segments(const CostBytes& bytes, const Layout& layout, Stage stage) {
+  KeptBytes sum;
+  for (const Segment& segment : stage_segments(layout, stage)) {
+    const auto found = bytes.segments.find(key_of(layout, segment));
+    if (found == bytes.segments.end()) continue;
+    const KeptBytes& kept = found->second;
+    sum.activation += kept.activation;
+    if (has_wgrad(segment.kind)) sum.wgrad += kept.wgrad;
+    sum.forward = std::max(sum.forward, kept.forward);
+    sum.dgrad = std::max(sum.dgrad, kept.dgrad);
+    if (std::max(sum.activation, sum.wgrad) > kMaxKeptBytes) {
+      throw UserError({"costs-file", "[bytes.segments]",
+                       "the segments of stage " + std::to_string(stage.value) +
+                           " hold more than 5e11 bytes together"});
+    }
+  }
+  sum.backward = sum.dgrad;
+  return sum;
+}
+
 }  // namespace
 
-std::vector<std::vector<Held>> held_by_cell(const Schedule& schedule,
-                                            const std::vector<StageBytes>& bytes) {
-  weft_assert(is_compute_level(schedule), "held_by_cell: a schedule at the compute level");
-  std::vector<std::vector<Held>> held;
+std::vector<KeptBytes> stage_bytes(const CostBytes& bytes, const Layout& layout) {
+  if (bytes.empty()) return {};
+  const Layout decoder = without_mtp(layout);
+  std::vector<KeptBytes> stages;
+  for (int s = 0; s < layout.map.num_stages(); ++s) {
+    const auto own = bytes.stages.find(s);
+    if (own != bytes.stages.end()) {
+      stages.push_back(own->second);
+    } else {
+      stages.push_back(bytes.stage ? *bytes.stage : sum_of_segments(bytes, decoder, Stage(s)));
+    }
+  }
+  return stages;
+}
+
+PlanHeld held_by_cell(const Schedule& schedule, const std::vector<KeptBytes>& bytes) {
+  PlanHeld held;
   for (const auto& cells : schedule.ranks) {
     auto& row = held.emplace_back();
     row.reserve(cells.size());

@@ -4,7 +4,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "costs/costs.h"
+#include "layout/layout.h"
 #include "schedule/schedule.h"
+#include "schedule/step.h"
 
 namespace weft {
 
@@ -18,25 +21,31 @@ struct LiveCounts {
 // Per rank, in list order (independent of costs, since a rank runs one cell at a time).
 std::vector<LiveCounts> count_live(const Schedule& schedule);
 
-// What one micro-batch keeps of one stage.
-struct StageBytes {
-  std::int64_t activation = 0;  // from the start of its F to the end of its B, or of its I
-  std::int64_t wgrad = 0;       // from the end of its I to the end of its W
-
-  bool operator==(const StageBytes&) const = default;
-};
-
-// What a rank holds around one cell.
+// What a rank holds around one entry of its list, a cell or a step.
 struct Held {
-  int live_chunks = 0;     // while it runs
-  int pending_wgrads = 0;  // when it has ended
-  std::int64_t bytes = 0;  // the larger of while it runs and when it has ended
+  int live_chunks = 0;           // while it runs
+  int pending_wgrads = 0;        // when it has ended
+  std::int64_t bytes = 0;        // while it runs
+  std::int64_t bytes_after = 0;  // when it has ended
 
   bool operator==(const Held&) const = default;
 };
 
-// [rank][cell]; `bytes` by stage, or empty: nothing is counted. Compute level.
-std::vector<std::vector<Held>> held_by_cell(const Schedule& schedule,
-                                            const std::vector<StageBytes>& bytes);
+// [rank][entry]
+using PlanHeld = std::vector<std::vector<Held>>;
+
+// By stage: as given for it, else for all, else the sum of its segments. Empty if `bytes` is.
+// Throws UserError if a sum is above kMaxKeptBytes. MTP layers have no segments and count nothing.
+std::vector<KeptBytes> stage_bytes(const CostBytes& bytes, const Layout& layout);
+
+// Compute and transfers level; a transfer changes nothing. `bytes` by stage, or empty: not counted.
+PlanHeld held_by_cell(const Schedule& schedule, const std::vector<KeptBytes>& bytes);
+
+// Steps level. A chunk is live from its first forward to its last dgrad (where it has none, to its
+// last wgrad); its W's are pending from the end of its I to its last wgrad. Bytes are held segment
+// by segment, where `bytes` names segments (its `backward` and what it does not name are nothing);
+// else stage by stage, while a stage's F, or B or I, is under way with what `forward`, `backward`
+// and `dgrad` add.
+PlanHeld held_by_step(const StepPlan& plan, const CostBytes& bytes);
 
 }  // namespace weft

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "config/derive.h"
+#include "costs/costs_toml.h"
 #include "layout/make_layout.h"
 #include "schedule/csv.h"
 #include "schedule/registry.h"
@@ -65,6 +66,22 @@ Costs step_costs(const Config& config) {
                         static_cast<int>(element_bytes(config.train.params_dtype).compute));
 }
 
+PlanLimits limits_of(const Config& config) {
+  const ScheduleConfig& schedule = config.schedule;
+  PlanLimits limits{schedule.max_live_chunks, schedule.max_pending_wgrads, {}};
+  if (schedule.max_activation_bytes) {
+    limits.bytes = static_cast<std::int64_t>(*schedule.max_activation_bytes);
+  }
+  return limits;
+}
+
+Mesh make_mesh(const ParallelConfig& parallel) {
+  return {.pp_size = parallel.pipeline_model_parallel_size,
+          .dp_size = parallel.data_parallel_size.value(),
+          .ep_size = parallel.expert_model_parallel_size,
+          .tp_size = parallel.tensor_model_parallel_size};
+}
+
 LowerOptions lower_options(const Config& config) {
   return {.moe_fb_overlap = config.schedule.moe_fb_overlap,
           .reduce_gradients = config.parallel.data_parallel_size.value_or(1) > 1,
@@ -89,12 +106,8 @@ Schedule make_schedule(const Config& config, const Costs& costs) {
 }
 
 RunPlan make_step_plan(const Config& config) {
-  const ParallelConfig& parallel = config.parallel;
   RunPlan plan;
-  plan.mesh = {.pp_size = parallel.pipeline_model_parallel_size,
-               .dp_size = parallel.data_parallel_size.value(),
-               .ep_size = parallel.expert_model_parallel_size,
-               .tp_size = parallel.tensor_model_parallel_size};
+  plan.mesh = make_mesh(config.parallel);
   plan.sizes.micro_batch_size = config.schedule.micro_batch_size.value();
   plan.sizes.num_micro_batches = config.schedule.num_microbatches.value();
   plan.sizes.global_batch_size =
@@ -109,6 +122,10 @@ RunPlan make_step_plan(const Config& config) {
 
 RunPlan make_run_plan(const Config& config) {
   RunPlan plan = make_step_plan(config);
+  PlanLimits limits = limits_of(config);
+  limits.bytes.reset();  // only `weft plan` and what draws know them
+  std::vector<Finding> over = verify_limits(plan.steps, held_by_step(plan.steps, {}), limits);
+  if (!over.empty()) throw PlanError(std::move(over));
   plan.forward_steps =
       lower(build_forward_only(plan.schedule.map, plan.sizes.num_micro_batches), plan.layout,
             plan.costs, {.moe_fb_overlap = config.schedule.moe_fb_overlap, .forward_only = true});

@@ -8,6 +8,7 @@
 #include "layout/layout.h"
 #include "layout/mesh.h"
 #include "passes/pass_list.h"
+#include "passes/verify_limits.h"
 #include "schedule/schedule.h"
 #include "schedule/step.h"
 
@@ -43,6 +44,12 @@ Costs given_costs(const Config& config);
 // What steps cost: --costs, else an estimate from the model's sizes.
 Costs step_costs(const Config& config);
 
+// What the flags allow a rank to hold.
+PlanLimits limits_of(const Config& config);
+
+// Ranks by their sizes.
+Mesh make_mesh(const ParallelConfig& parallel);
+
 // How the flags ask for a step's plan to be lowered.
 LowerOptions lower_options(const Config& config);
 
@@ -55,7 +62,8 @@ Schedule make_schedule(const Config& config, const Costs& costs);
 // the plan does not pass the verifiers.
 RunPlan make_step_plan(const Config& config);
 
-// The same value on every rank. Throws as above.
+// The same value on every rank. Throws as above, and PlanError for a plan that is above
+// --max-live-chunks or --max-pending-wgrads.
 RunPlan make_run_plan(const Config& config);
 
 }  // namespace weft

@@ -39,6 +39,12 @@ enum class SegmentKind {
   Identity,
 };
 
+// What a segment's backward has: a RunDgrad, RunWgrads.
+constexpr bool has_dgrad(SegmentKind kind) { return kind != SegmentKind::Embedding; }
+constexpr bool has_wgrad(SegmentKind kind) {
+  return kind != SegmentKind::Merge && kind != SegmentKind::Identity;
+}
+
 constexpr bool is_head(SegmentKind kind) {
   return kind == SegmentKind::Head || kind == SegmentKind::MtpHead;
 }
@@ -118,9 +124,8 @@ struct RunDgrad {
   Segment segment;
   auto operator<=>(const RunDgrad&) const = default;
 };
-// Drains the weight-gradient store of one segment: its W's are pending from its RunDgrad on.
-// Embedding has no RunDgrad: its W is pending once the gradient of its output is there.
-// Merge and Identity have no RunWgrad.
+// Drains the weight-gradient store of one segment: its W's are pending from its RunDgrad on, of
+// Embedding, which has none, once the gradient of its output is there.
 struct RunWgrad {
   Segment segment;
   auto operator<=>(const RunWgrad&) const = default;

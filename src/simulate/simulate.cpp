@@ -123,27 +123,6 @@ class ComputeLevel {
     throw InternalError("simulate: the compute level holds F, B, I, W and pairs only");
   }
 
-  double cost_of(const Cell& cell) const {
-    if (const auto* pair = std::get_if<ActionPair>(&cell)) {
-      const StageCost& backward = costs_.of_stage(pair->backward.stage);
-      return costs_.pair
-                 ? *costs_.pair
-                 : costs_.of_stage(pair->forward.stage).forward + backward.dgrad + backward.wgrad;
-    }
-    const Action& action = std::get<Action>(cell);
-    const StageCost& cost = costs_.of_stage(action.stage);
-    switch (action.kind) {
-      case ActionKind::Forward:
-        return cost.forward;
-      case ActionKind::Backward:
-        return cost.dgrad + cost.wgrad;
-      case ActionKind::Dgrad:
-        return cost.dgrad;
-      default:
-        return cost.wgrad;
-    }
-  }
-
   // False if the rank now waits; it is woken when the rank that it waits for gets on.
   bool run_next(std::size_t rank) {
     RankState& state = ranks_[rank];
@@ -161,7 +140,7 @@ class ComputeLevel {
       if (*missing_from != rank) ranks_.at(*missing_from).waiting.push_back(rank);
       return false;
     }
-    state.free = start + cost_of(cell);
+    state.free = start + costs_.of_cell(cell);
     state.events.push_back({Lane::Compute, cell, start, state.free, {}});
     visit_actions(cell, [&](const Action& action) {
       if (action.kind == ActionKind::Wgrad) return;

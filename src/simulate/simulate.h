@@ -17,6 +17,13 @@ namespace weft {
 // Linear in the number of cells; exact where costs are integers.
 Timeline simulate(const Schedule& schedule, const Costs& costs);
 
+// Transfers level: a cell also waits for what it receives. A hand-over begins when both its ends are
+// posted and the one before it on its (edge, direction) has begun, and lasts `p2p`, or what the
+// costs name for its ends; several can be under way. Sends are not waited for, sums of gradients
+// only at the end. Cells and waits are on the compute lane, hand-overs on theirs. Precondition:
+// verify_order and verify_transfers found nothing.
+Timeline simulate_transfers(const Schedule& schedule, const Costs& costs);
+
 // Steps level: compute is one lane, each wire kind a lane, wires of one lane in order; a hand-over
 // is in order within its (edge, direction). A wire lasts its cost from the moment all participants
 // started it and it is the first of its queue; the two ends of a hand-over have costs of their own,

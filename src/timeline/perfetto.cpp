@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "timeline/live_chunks.h"
 #include "timeline/metrics.h"
 #include "timeline/tracks.h"
 
@@ -72,12 +73,20 @@ class Writer {
       ++track_id;
     }
     for (const MemorySample& sample : rank.memory) {
-      put({{"ph", "C"},
-           {"name", "activation bytes"},
-           {"pid", process},
-           {"ts", sample.time * kMicrosecondsPerUnit},
-           {"args", {{"bytes", sample.bytes}}}});
+      counter("activation bytes", "bytes", process, sample.time, sample.bytes);
     }
+    if (!rank.memory.empty()) return;
+    for (const LiveSample& sample : live_chunks(rank)) {
+      counter("live chunks", "chunks", process, sample.time, sample.chunks);
+    }
+  }
+
+  void counter(const char* name, const char* unit, int process, double time, std::int64_t value) {
+    put({{"ph", "C"},
+         {"name", name},
+         {"pid", process},
+         {"ts", time * kMicrosecondsPerUnit},
+         {"args", {{unit, value}}}});
   }
 
   void write_event(int process, int track, const Event& event, const Event* wire) {

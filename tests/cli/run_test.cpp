@@ -224,6 +224,66 @@ TEST(Weft, SimulateGivesTheDocumentedShape) {
   EXPECT_FALSE(plain["ranks"][0].contains("events"));
 }
 
+// As above, 100 bytes a micro-batch: rank 0 has two from 1 to 6, rank 1 one from 1 to 7.
+TEST(Weft, SimulateShowsMemoryOverTime) {
+  const std::string file = testing::TempDir() + "weft_bytes_" + std::to_string(getpid()) + ".toml";
+  std::ofstream(file) << "[bytes]\nstage = { activation = 100 }\n";
+  const std::string words = small("simulate --costs " + file);
+  const auto json = nlohmann::json::parse(run_weft(words + " --format json --events").out);
+  const auto& ranks = json["ranks"];
+  EXPECT_EQ(ranks[0]["peak_activation_bytes"], 200);
+  EXPECT_EQ(ranks[1]["peak_activation_bytes"], 100);
+  EXPECT_EQ(ranks[0]["activation_bytes"],
+            nlohmann::json::parse("[[0.0, 100], [1.0, 200], [6.0, 100], [9.0, 0]]"));
+  EXPECT_EQ(ranks[0]["live_chunks"],
+            nlohmann::json::parse("[[0.0, 1], [1.0, 2], [6.0, 1], [9.0, 0]]"));
+  EXPECT_EQ(ranks[1]["activation_bytes"], nlohmann::json::parse("[[1.0, 100], [7.0, 0]]"));
+  EXPECT_THAT(run_weft(words + " --format text").out,
+              AllOf(HasSubstr("peak bytes\n"), HasSubstr(" 200 B\n"), HasSubstr(" 100 B\n")));
+  EXPECT_THAT(run_weft(words + " --format html").out, HasSubstr("\"unit\":\"bytes\""));
+  // At the steps level of one layer a stage: the same chunks, so the same peaks.
+  const auto steps = nlohmann::json::parse(run_weft(words + " --level steps --format json").out);
+  EXPECT_EQ(steps["ranks"][0]["peak_activation_bytes"], 200);
+  // Nothing is said of bytes that are not known.
+  const auto plain = nlohmann::json::parse(run_weft(small("simulate --events")).out);
+  EXPECT_FALSE(plain["ranks"][0].contains("peak_activation_bytes"));
+  EXPECT_FALSE(plain["ranks"][0].contains("activation_bytes"));
+  EXPECT_TRUE(plain["ranks"][0].contains("live_chunks"));
+  std::filesystem::remove(file);
+}
+
+// A plan above a limit is refused with what is held, when, and where, at every level.
+TEST(Weft, HoldsPlansToMemoryLimits) {
+  const WeftRun fits = run_weft(small("schedule --max-live-chunks 2"));
+  EXPECT_EQ(fits.exit_code, 0);
+  EXPECT_EQ(fits.out, "0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n");
+  for (const char* words : {"simulate", "schedule", "schedule --level transfers",
+                            "schedule --level steps", "simulate --level steps",
+                            "simulate --level transfers"}) {
+    SCOPED_TRACE(words);
+    const WeftRun run = run_weft(small(std::string(words) + " --max-live-chunks 1"));
+    EXPECT_EQ(run.exit_code, 3);
+    EXPECT_EQ(run.out, "");
+    EXPECT_THAT(run.err, AllOf(HasSubstr("verify_limits: rank 0 "), HasSubstr(" at "),
+                               HasSubstr("2 live chunks, the limit is 1"), HasSubstr("[0F1")));
+  }
+  const std::string model =
+      " --num-layers 2 --hidden-size 64 --num-attention-heads 4 --seq-length 128 --vocab-size 100";
+  for (const char* words : {"simulate", "schedule --level transfers", "simulate --level steps",
+                            "plan"}) {
+    SCOPED_TRACE(words);
+    const WeftRun run = run_weft(small(words + model + " --max-activation-bytes 1e5"));
+    EXPECT_EQ(run.exit_code, 3);
+    EXPECT_THAT(run.err, AllOf(HasSubstr(" bytes, the limit is 100000; the rank's peak is ")));
+    EXPECT_EQ(run_weft(small(words + model + " --max-activation-bytes 1e9")).exit_code, 0);
+  }
+  const WeftRun detached = run_weft(
+      "simulate --schedules-method dualpipev --dualpipev-dw-detach --max-pending-wgrads 1 "
+      "--pipeline-model-parallel-size 2 --num-microbatches 4");
+  EXPECT_EQ(detached.exit_code, 3);
+  EXPECT_THAT(detached.err, HasSubstr("2 pending W's, the limit is 1"));
+}
+
 // Spec section 1: with P = 4, M = 10, F = I = W = 1, pair 3, detached, a rank is idle for 6 of 66.
 TEST(Weft, SimulatesDualpipevAsDocumented) {
   const auto json =
@@ -239,6 +299,7 @@ TEST(Weft, DrawsSchedulesAndSimulations) {
   EXPECT_THAT(svg, StartsWith("<svg "));
   EXPECT_THAT(svg, HasSubstr("<title>1B1, "));
   for (const char* words : {"schedule --format html", "simulate --format html",
+                            "schedule --level transfers --cost-p2p 1 --format html",
                             "schedule --level steps --num-experts 4 --format html"}) {
     const WeftRun run = run_weft(small(words));
     EXPECT_EQ(run.exit_code, 0);
@@ -247,6 +308,19 @@ TEST(Weft, DrawsSchedulesAndSimulations) {
   }
   EXPECT_THAT(run_weft(small("schedule --level steps --num-experts 4 --format svg")).out,
               HasSubstr(">dispatch</text>"));
+  EXPECT_THAT(run_weft(small("schedule --level transfers --cost-p2p 1 --format svg")).out,
+              HasSubstr(">P2P forward</text>"));
+}
+
+// With a hand-over of 1 rank 1 runs 1F0 from 2 and ends its backwards at 5 and 8: rank 0 has them at
+// 6 and 9, each under way for 1 while it waits.
+TEST(Weft, SimulatesTransfers) {
+  const auto json = nlohmann::json::parse(
+      run_weft(small("simulate --level transfers --cost-p2p 1 --format json")).out);
+  EXPECT_EQ(json["makespan"], 11.0);
+  EXPECT_EQ(json["ranks"][0]["exposed_communication"], 2.0);
+  EXPECT_EQ(json["ranks"][0]["bubble"], 3.0);
+  EXPECT_EQ(json["ranks"][0]["peak_live_chunks"], 2);
 }
 
 // The costs of a simulated run, read off its timeline, simulate to the same step.

@@ -1,3 +1,5 @@
+#include "costs/costs_toml.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -5,7 +7,6 @@
 #include <random>
 
 #include "base/error.h"
-#include "costs/costs.h"
 
 namespace weft {
 namespace {
@@ -73,6 +74,56 @@ dispatch = 0.1
 )");
 }
 
+// What is left out is 0, but a split backward needs as much room as a whole one.
+TEST(CostsToml, ReadsBytes) {
+  const Costs costs = parse_costs(R"(
+[bytes]
+stage = { activation = 4096, wgrad = 1024 }
+[bytes.stages]
+7 = { activation = 8192, forward = 1, backward = 2 }
+8 = { backward = 2, dgrad = 0 }
+[bytes.segments]
+moe_attention = { activation = 512, dgrad = 3 }
+)",
+                                  "costs.toml");
+  EXPECT_EQ(costs.bytes.stage, (KeptBytes{4096, 1024, 0, 0, 0}));
+  EXPECT_EQ(costs.bytes.stages,
+            (std::map<int, KeptBytes>{{7, {8192, 0, 1, 2, 2}}, {8, {0, 0, 0, 2, 0}}}));
+  EXPECT_EQ(costs.bytes.segments, (std::map<SegmentKey, KeptBytes>{
+                                      {{SegmentKind::Attention, true}, {512, 0, 0, 0, 3}}}));
+  EXPECT_TRUE(parse_costs("p2p = 1\n", "costs.toml").bytes.empty());
+}
+
+TEST(CostsToml, PrintsBytes) {
+  Costs costs;
+  costs.bytes.stage = KeptBytes{};
+  costs.bytes.stages[3] = {4096, 0, 1, 2, 2};
+  costs.bytes.segments[{SegmentKind::Mlp, false}] = {7, 6, 0, 0, 5};
+  const std::string text = print_costs(costs);
+  EXPECT_THAT(text, ::testing::EndsWith(R"(
+[bytes]
+stage = {}
+
+[bytes.stages]
+3 = { activation = 4096, forward = 1, backward = 2 }
+
+[bytes.segments]
+mlp = { activation = 7, wgrad = 6, dgrad = 5 }
+)"));
+  EXPECT_EQ(parse_costs(text, "round trip"), costs);
+}
+
+TEST(CostsToml, BytesAreWholeAndHaveKnownNames) {
+  EXPECT_THAT(refusal("[bytes]\nstage = { activation = 1.5, wgrads = 2 }\nlayers = 3\n"),
+              AllOf(HasSubstr("bytes.stage.activation = 1.5"), HasSubstr("from 0 to 5e11"),
+                    HasSubstr("bytes.stage.wgrads = 2"), HasSubstr("forward, backward, dgrad"),
+                    HasSubstr("bytes.layers = 3"), HasSubstr("stage, stages, segments")));
+  EXPECT_THAT(refusal("[bytes]\nstage = { activation = -1 }\n"), HasSubstr("from 0 to 5e11"));
+  EXPECT_THAT(refusal("[bytes]\nstage = { wgrad = 600000000000 }\n"), HasSubstr("5e11"));
+  EXPECT_THAT(refusal("[bytes.stages]\n-1 = {}\n"), HasSubstr("bytes.stages.-1"));
+  EXPECT_THAT(refusal("bytes = 4096\n"), HasSubstr("must be a table"));
+}
+
 TEST(CostsToml, RoundTripKeepsEveryBit) {
   std::mt19937 random(7);
   std::uniform_real_distribution<double> exponent(-12, 12);
@@ -86,6 +137,13 @@ TEST(CostsToml, RoundTripKeepsEveryBit) {
     for (int stage = 0; stage < round % 4; ++stage) costs.stages[stage] = {value(), value(), 0};
     for (auto& [key, cost] : costs.segments) cost = {value(), value(), value()};
     for (auto& [kind, cost] : costs.wires) cost = value();
+    const auto count = [&](unsigned below) { return static_cast<std::int64_t>(random() % below); };
+    const auto bytes = [&] {
+      return KeptBytes{count(3), count(4'000'000'000U), count(2), count(2), count(2)};
+    };
+    if (round % 3 == 0) costs.bytes.stage = bytes();
+    for (int stage = 0; stage < round % 4; ++stage) costs.bytes.stages[stage] = bytes();
+    for (auto& [key, cost] : costs.segments) costs.bytes.segments[key] = bytes();
     EXPECT_EQ(parse_costs(print_costs(costs), "round trip"), costs);
   }
 }

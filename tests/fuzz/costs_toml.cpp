@@ -1,6 +1,6 @@
 // Costs as TOML: refused, or costs that print and read back as themselves.
 #include "base/error.h"
-#include "costs/costs.h"
+#include "costs/costs_toml.h"
 #include "fuzz/fuzz.h"
 
 using namespace weft;

@@ -98,6 +98,12 @@ std::vector<BrokenPlan> read_broken_plans() {
   return plans;
 }
 
+std::string text_of(const std::vector<Finding>& findings) {
+  std::string text;
+  for (const Finding& finding : findings) text += finding.verifier + ": " + finding.message + "\n";
+  return text;
+}
+
 PlanLimits limits_of(const BrokenPlan& broken) {
   PlanLimits limits;
   const auto number = [&](const char* key) -> std::optional<int> {
@@ -107,16 +113,30 @@ PlanLimits limits_of(const BrokenPlan& broken) {
   limits.live_chunks = number("live-chunks");
   limits.pending_wgrads = number("pending-wgrads");
   limits.bytes = number("bytes");
+  return limits;
+}
+
+// `10/4,12/4`: activation and wgrad of each stage.
+std::vector<KeptBytes> stage_bytes_of(const BrokenPlan& broken) {
+  std::vector<KeptBytes> stages;
   for (const std::string& stage : split(broken.option("stage-bytes"), ',')) {
     const std::vector<std::string> both = split(stage, '/');
-    limits.stage_bytes.push_back({std::stoi(both[0]), std::stoi(both[1])});
+    stages.push_back({.activation = std::stoi(both[0]), .wgrad = std::stoi(both[1])});
   }
-  return limits;
+  return stages;
+}
+
+CostBytes cost_bytes_of(const BrokenPlan& broken) {
+  CostBytes bytes;
+  for (const KeptBytes& stage : stage_bytes_of(broken)) {
+    bytes.stages.emplace(static_cast<int>(bytes.stages.size()), stage);
+  }
+  return bytes;
 }
 
 std::vector<Finding> findings_of(const BrokenPlan& broken) {
   const std::string& level = broken.head[0];
-  if (level == "collectives" || level == "steps") {
+  if (level == "collectives" || level == "steps" || level == "limits-steps") {
     std::vector<RankSteps> ranks;
     for (const std::string& list : broken.lists) ranks.push_back(steps_of(list));
     if (level == "collectives") return verify_collectives(ranks);
@@ -125,24 +145,29 @@ std::vector<Finding> findings_of(const BrokenPlan& broken) {
       if (list.find("F1") != std::string::npos) micro_batches = 2;
     }
     const Layout layout = layout_of(broken.map(), split(broken.option("stages"), '|'));
-    return verify_steps({layout, micro_batches, ranks}, broken.forward_only());
+    if (level == "steps") {
+      return verify_steps({layout, micro_batches, ranks}, broken.forward_only());
+    }
+    for (const std::string& cell : split(broken.option("split"), ',')) {
+      ranks.at(0).spans.at(0).joined.push_back(std::get<Action>(parse_cell(cell)));
+    }
+    const StepPlan plan{layout, micro_batches, ranks};
+    EXPECT_EQ(text_of(verify_steps(plan)), "");
+    return verify_limits(plan, held_by_step(plan, cost_bytes_of(broken)), limits_of(broken));
   }
   Schedule schedule = plan(broken.map(), broken.lists);
   schedule.num_micro_batches =
       std::stoi(broken.option("M", std::to_string(schedule.num_micro_batches)));
-  if (level == "limits") return verify_limits(schedule, limits_of(broken));
+  if (level == "limits") {
+    return verify_limits(schedule, held_by_cell(schedule, stage_bytes_of(broken)),
+                         limits_of(broken));
+  }
   if (level == "transfers") {
     EXPECT_TRUE(verify_order(schedule).empty() || broken.forward_only());
     return verify_transfers(schedule);
   }
   EXPECT_EQ(level, "compute");
   return verify_order(schedule, broken.forward_only());
-}
-
-std::string text_of(const std::vector<Finding>& findings) {
-  std::string text;
-  for (const Finding& finding : findings) text += finding.verifier + ": " + finding.message + "\n";
-  return text;
 }
 
 TEST(Verify, EachBrokenPlanHasItsFindings) {
@@ -167,11 +192,34 @@ TEST(Verify, EachVerifierHasABrokenPlan) {
   EXPECT_THAT(names, ::testing::ElementsAre(
                          "collectives verify_collectives", "compute verify_data_flow",
                          "compute verify_once", "compute verify_wgrads", "limits verify_limits",
-                         "steps verify_data_flow", "steps verify_message_order",
-                         "steps verify_once", "steps verify_reductions", "steps verify_releases",
+                         "limits-steps verify_limits", "steps verify_data_flow",
+                         "steps verify_message_order", "steps verify_once",
+                         "steps verify_reductions", "steps verify_releases",
                          "steps verify_rendezvous", "steps verify_wgrads",
                          "transfers verify_message_order", "transfers verify_messages",
                          "transfers verify_reductions", "transfers verify_rendezvous"));
+}
+
+// The first cell that holds too much, and the peak: each with its time.
+TEST(VerifyLimits, SayWhen) {
+  const Schedule schedule = plan({1, 1, Placement::Looped}, {"0F0,0F1,0F2,0I0,0W0,0B1,0B2"});
+  const PlanTimes times = {{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5.5}, {6, 8}, {8, 10}}};
+  const PlanHeld held = held_by_cell(schedule, {{.activation = 10, .wgrad = 25}});
+  const auto message = [&](const PlanLimits& limits) {
+    const std::vector<Finding> findings = verify_limits(schedule, held, limits, times);
+    EXPECT_EQ(findings.size(), 1u);
+    return findings.at(0).message.substr(0, findings.at(0).message.find('\n'));
+  };
+  EXPECT_EQ(message({.live_chunks = 1}),
+            "rank 0 cell 2 (0F1) at 1.0: 2 live chunks, the limit is 1; the rank's peak is 3 at "
+            "2.0");
+  EXPECT_EQ(message({.pending_wgrads = 0}),
+            "rank 0 cell 4 (0I0) at 4.0: 1 pending W's, the limit is 0; the rank's peak is 1");
+  EXPECT_EQ(message({.bytes = 19}),
+            "rank 0 cell 2 (0F1) at 1.0: 20 bytes, the limit is 19; the rank's peak is 45 at 4.0");
+  EXPECT_EQ(message({.bytes = 44}),
+            "rank 0 cell 4 (0I0) at 4.0: 45 bytes, the limit is 44; the rank's peak is 45");
+  EXPECT_TRUE(verify_limits(schedule, held, {3, 1, 45}, times).empty());
 }
 
 constexpr StageMap kTwo{2, 1, Placement::Looped};

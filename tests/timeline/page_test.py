@@ -181,6 +181,8 @@ class PageTest(unittest.TestCase):
                  return [box.left + x_of(1.5), box.top + row.top + row.tall - 2]; })()""")
         self.browser.mouse("mouseMoved", x, y)
         self.assertIn("2 chunks", self.browser.tip())
+        # The pair 0F7;7B3, the first of the steady phase, holds both its micro-batches.
+        self.assertIn("peak of this rank\t9 chunks at 17", self.browser.tip())
         self.browser.value("$('memory').click()")
         self.assertFalse(self.browser.value("rows.some(r => r.memory)"))
 

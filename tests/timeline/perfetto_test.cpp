@@ -12,7 +12,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Two messages under way at once on rank 1, and a wait in two parts.
+// Two messages under way at once on rank 1, and a wait in two parts; bytes are known of rank 0
+// alone.
 Timeline sample() {
   RankTimeline first = rank_of(0, 12,
                                {step("0F0:attention.0", 0, 2), wire("0SEND_F0", 2, 4, 7),
@@ -88,8 +89,12 @@ TEST(Perfetto, ArrowsJoinSendAndReceive) {
 
 TEST(Perfetto, MemoryIsACounter) {
   const auto counters = events_of(sample(), "C");
-  ASSERT_EQ(counters.size(), 1u);
-  EXPECT_EQ(counters[0].at("args").at("bytes"), 1024);
+  ASSERT_EQ(counters.size(), 2u);
+  EXPECT_EQ(counters[0].at("name"), "activation bytes");
+  EXPECT_EQ(counters[0].at("args"), Json::parse(R"({"bytes": 1024})"));
+  EXPECT_EQ(counters[1].at("name"), "live chunks");
+  EXPECT_EQ(counters[1].at("args"), Json::parse(R"({"chunks": 1})"));
+  EXPECT_EQ(counters[1].at("ts"), 7000.0);
 }
 
 }  // namespace
