@@ -1,8 +1,8 @@
 // What dW detach saves in bubble and adds in bytes, without and with recompute, by the simulator:
 // DualPipeV at the compute level, M = 2P and 4P, two MoE layers a stage with the sizes of
 // qwen3-30b-a3b (S 4096, micro-batch 1, BF16, EP 8). Prints one table; times are in forwards of a
-// stage. Costs are estimate_costs(); no embedding, head, wires or hand-over times, a pair as long
-// as its parts.
+// stage. Costs are estimate_costs() at 600 TFLOPS; no embedding, head, wires or hand-over times, a
+// pair as long as its parts.
 //
 // Recompute is full, layer by layer: F leaves of each layer its input alone; B or I runs the
 // layer's forward again, so dgrad costs a forward more, and one layer at a time is held whole. What
@@ -27,6 +27,8 @@ namespace weft {
 namespace {
 
 constexpr int kLayers = 2;  // of a stage
+// Round figures for a large GPU.
+constexpr Rates kRates{.tflops = 600, .memory_gb_per_s = 2500, .overhead_us = 20};
 constexpr double kMiB = 1024.0 * 1024.0;
 
 Config model_config() {
@@ -49,7 +51,7 @@ struct Layer {
 
 Layer make_layer(const Config& config) {
   Layer layer;
-  const Costs costs = step_costs(config);
+  const Costs costs = estimate_costs(config.model, config.parallel, kRates, 1, 2);
   for (const SegmentKey key : {SegmentKey{SegmentKind::Attention, true},
                                SegmentKey{SegmentKind::Experts, true},
                                SegmentKey{SegmentKind::Merge, true}}) {

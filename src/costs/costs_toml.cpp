@@ -87,7 +87,8 @@ class Reader {
       } else if (name == "bytes") {
         read_bytes(node, costs.bytes);
       } else {
-        unknown(name, node, "unit, p2p, pair, stage, stages, segments, wires, device, links, bytes");
+        unknown(name, node,
+                "unit, p2p, pair, stage, stages, segments, wires, device, links, bytes");
       }
     }
     check_rates(root, costs);

@@ -74,7 +74,9 @@ std::string print_costs(const Costs& costs) {
     out += fmt::format("{} = {}\n", name_of(key), print_three(cost));
   }
   if (!costs.wires.empty()) out += "\n[wires]\n";
-  for (const auto& [kind, cost] : costs.wires) out += fmt::format("{} = {}\n", wire_name(kind), cost);
+  for (const auto& [kind, cost] : costs.wires) {
+    out += fmt::format("{} = {}\n", wire_name(kind), cost);
+  }
   if (costs.rates) out += print_rates(*costs.rates);
   return out + print_bytes(costs.bytes);
 }

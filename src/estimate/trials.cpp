@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "costs/costs_toml.h"
 #include "layout/make_layout.h"
 #include "passes/chains.h"
 #include "schedule/registry.h"

@@ -17,8 +17,8 @@ namespace weft {
 // Linear in the number of cells; exact where costs are integers.
 Timeline simulate(const Schedule& schedule, const Costs& costs);
 
-// Transfers level: a cell also waits for what it receives. A hand-over begins when both its ends are
-// posted and the one before it on its (edge, direction) has begun, and lasts `p2p`, or what the
+// Transfers level: a cell also waits for what it receives. A hand-over begins when both its ends
+// are posted and the one before it on its (edge, direction) has begun, and lasts `p2p`, or what the
 // costs name for its ends; several can be under way. Sends are not waited for, sums of gradients
 // only at the end. Cells and waits are on the compute lane, hand-overs on theirs. Precondition:
 // verify_order and verify_transfers found nothing.

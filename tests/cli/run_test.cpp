@@ -312,8 +312,8 @@ TEST(Weft, DrawsSchedulesAndSimulations) {
               HasSubstr(">P2P forward</text>"));
 }
 
-// With a hand-over of 1 rank 1 runs 1F0 from 2 and ends its backwards at 5 and 8: rank 0 has them at
-// 6 and 9, each under way for 1 while it waits.
+// With a hand-over of 1 rank 1 runs 1F0 from 2 and ends its backwards at 5 and 8: rank 0 has them
+// at 6 and 9, each under way for 1 while it waits.
 TEST(Weft, SimulatesTransfers) {
   const auto json = nlohmann::json::parse(
       run_weft(small("simulate --level transfers --cost-p2p 1 --format json")).out);

@@ -83,7 +83,8 @@ TEST(SimulatedPlan, TakesBytesFromTheCosts) {
 // At the steps level the model's bytes are those that `weft plan` reports.
 TEST(SimulatedPlan, TakesBytesFromTheModel) {
   const Config config = resolved_config(kTwoRanks);
-  const SimulatedPlan steps = simulate_plan(config, one_f_one_b(config), step_costs(config), "steps");
+  const SimulatedPlan steps =
+      simulate_plan(config, one_f_one_b(config), step_costs(config), "steps");
   const PlanEstimate estimate = estimate_plan(config);
   for (std::size_t r = 0; r < 2; ++r) {
     EXPECT_EQ(peak_of(steps.timeline.ranks[r]), estimate.activations[r].peak);

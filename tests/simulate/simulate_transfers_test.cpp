@@ -117,7 +117,8 @@ std::vector<std::vector<double>> naive_transfers(const Schedule& schedule, const
       const Action* a = std::get_if<Action>(&schedule.ranks[r][i]);
       if (a == nullptr || is_compute(a->kind)) continue;
       const bool forward = a->kind == ActionKind::SendForward || a->kind == ActionKind::RecvForward;
-      const bool is_send = a->kind == ActionKind::SendForward || a->kind == ActionKind::SendBackward;
+      const bool is_send =
+          a->kind == ActionKind::SendForward || a->kind == ActionKind::SendBackward;
       const int from = a->stage.value + (is_send ? 0 : forward ? -1 : 1);
       const Message message{forward, from, a->micro_batch.value};
       (is_send ? sends : receives)[message] = {r, i};
