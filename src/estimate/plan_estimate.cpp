@@ -77,15 +77,23 @@ PlanEstimate estimate_plan(const Config& config) {
   const RunPlan& plan = estimate.plan;
   estimate.table = model_table(config, plan.layout);
   estimate.activations = count_activations(plan.steps, estimate.table);
-  estimate.held = with_bytes(held_by_step(plan.steps, {}), estimate.activations);
   estimate.timeline = simulate(plan.steps, plan.costs);
-  estimate.times = entry_times(plan.steps, estimate.timeline);
   estimate.metrics = measure(estimate.timeline);
   return estimate;
 }
 
+PlanHeld held_of(const PlanEstimate& estimate) {
+  return with_bytes(held_by_step(estimate.plan.steps, {}), estimate.activations);
+}
+
+PlanTimes times_of(const PlanEstimate& estimate) {
+  return entry_times(estimate.plan.steps, estimate.timeline);
+}
+
 std::vector<Finding> limit_findings(const Config& config, const PlanEstimate& estimate) {
-  return verify_limits(estimate.plan.steps, estimate.held, limits_of(config), estimate.times);
+  const PlanLimits limits = limits_of(config);
+  if (limits == PlanLimits{}) return {};
+  return verify_limits(estimate.plan.steps, held_of(estimate), limits, times_of(estimate));
 }
 
 }  // namespace weft

@@ -34,15 +34,17 @@ struct PlanEstimate {
   ElementBytes element;
   ActivationTable table;
   std::vector<RankActivations> activations;  // [P]
-  PlanHeld held;                             // of each step
   Timeline timeline;                         // under the plan's costs
-  PlanTimes times;                           // of each step
   TimelineMetrics metrics;
 };
 
 // Takes a config that has passed the rules and is resolved. Throws as make_step_plan.
 // The limits of the flags are for limit_findings to hold it to.
 PlanEstimate estimate_plan(const Config& config);
+
+// What is held around each step, and when it runs.
+PlanHeld held_of(const PlanEstimate& estimate);
+PlanTimes times_of(const PlanEstimate& estimate);
 
 // All that is above the limits of the flags.
 std::vector<Finding> limit_findings(const Config& config, const PlanEstimate& estimate);

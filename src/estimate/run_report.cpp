@@ -42,15 +42,14 @@ void count_layers(PlannedRank& rank, const Layout& layout, const StageLayers& st
   rank.mtp_layers += static_cast<int>(stage.mtp_layers.size());
 }
 
-PeakReport peak_report(const PlanEstimate& estimate, std::size_t rank) {
+PeakReport peak_report(const RankSteps& list, std::size_t index, const std::vector<Held>& held,
+                       const std::vector<EntryTime>& times) {
   PeakReport peak;
-  const RankSteps& list = estimate.plan.steps.ranks[rank];
-  const std::size_t index = estimate.activations[rank].peak_step;
   if (list.steps.empty()) return peak;
   peak.step = print(list.steps[index]);
-  peak.time = estimate.times[rank][index].start;
-  peak.live_chunks = estimate.held[rank][index].live_chunks;
-  peak.pending_wgrads = estimate.held[rank][index].pending_wgrads;
+  peak.time = times[index].start;
+  peak.live_chunks = held[index].live_chunks;
+  peak.pending_wgrads = held[index].pending_wgrads;
   const auto cell = std::ranges::find_if(
       list.spans, [&](const StepSpan& span) { return index < span.first + span.count; });
   if (cell != list.spans.end()) peak.cell = print(cell->cell);
@@ -115,6 +114,8 @@ RunReport make_run_report(const Request& request, const RunFacts& facts) {
       group_reports(plan.mesh, layout.map, embedding_ranks(layout, estimate.sizes.tied));
   report.memory_gib = config.plan.memory_gib;
 
+  const PlanHeld held = held_of(estimate);
+  const PlanTimes times = times_of(estimate);
   const std::vector<RankTraffic> traffic = count_traffic(
       plan.steps, layout, plan.mesh, estimate.sizes, estimate.table, estimate.element);
   for (int r = 0; r < layout.map.num_ranks; ++r) {
@@ -130,7 +131,8 @@ RunReport make_run_report(const Request& request, const RunFacts& facts) {
     }
     rank.parameters = count_rank(estimate.sizes, layout, Rank(r), plan.mesh.ep_size);
     rank.memory = memory_of(rank.parameters, estimate.element, estimate.activations[i].peak);
-    rank.peak = peak_report(estimate, i);
+    rank.peak = peak_report(plan.steps.ranks[i], estimate.activations[i].peak_step, held[i],
+                            times[i]);
     rank.traffic = traffic[i];
     rank.times = estimate.metrics.ranks[i];
   }
