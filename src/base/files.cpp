@@ -8,6 +8,8 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/files_apart.h"
+#include "base/unfinished_file.h"
 
 namespace weft {
 namespace {
@@ -85,24 +87,20 @@ void write_all(int file_descriptor, std::string_view contents, std::string_view 
   }
 }
 
-void write_file(const std::string& path, std::string_view contents, std::string_view flag) {
+void write_file(const std::string& name, std::string_view contents, std::string_view flag) {
+  const std::string path = behind_links(name);
   if (!is_replaceable(path)) {
     const Descriptor file(::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
-    if (file.value() < 0) throw_open_error("file-not-writable", flag, path);
-    write_all(file.value(), contents, path);
+    if (file.value() < 0) throw_open_error("file-not-writable", flag, name);
+    write_all(file.value(), contents, name);
     return;
   }
-  const std::string part = path + ".part" + std::to_string(::getpid());
-  Descriptor file(::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  if (file.value() < 0) throw_open_error("file-not-writable", flag, path);
-  try {
-    write_all(file.value(), contents, path);
-    if (::fsync(file.value()) != 0 || !file.close() || ::rename(part.c_str(), path.c_str()) != 0) {
-      throw RuntimeFault("cannot write " + path + ": " + last_error());
-    }
-  } catch (...) {
-    ::unlink(part.c_str());
-    throw;
+  UnfinishedFile part(part_name(path));
+  Descriptor file(::open(part.path().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (file.value() < 0) throw_open_error("file-not-writable", flag, name);
+  write_all(file.value(), contents, name);
+  if (::fsync(file.value()) != 0 || !file.close() || part.keep_as(path) != 0) {
+    throw RuntimeFault("cannot write " + name + ": " + last_error());
   }
 }
 

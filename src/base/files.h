@@ -10,7 +10,8 @@ namespace weft {
 // no such file, it is a directory or may not be read, RuntimeFault if reading fails.
 std::string read_file(const std::string& path, std::string_view flag);
 
-// Replaces the file as a whole or not at all: written beside it, flushed to the disk, then renamed.
+// Replaces the file as a whole or not at all: written beside it, flushed to the disk, then renamed,
+// through symbolic links.
 // What is no regular file (a terminal, a pipe, /dev/null) is written to as it is. Throws UserError
 // if the place does not exist or may not be written to, RuntimeFault if the disk is full or fails.
 void write_file(const std::string& path, std::string_view contents, std::string_view flag);

@@ -4,11 +4,22 @@
 #include <csignal>
 #include <cstdlib>
 
+#include "base/unfinished_file.h"
 #include "cli/run.h"
 
 namespace {
 
-extern "C" void end_interrupted(int) { _exit(static_cast<int>(weft::ExitCode::Interrupted)); }
+extern "C" void end_interrupted(int) {
+  weft::remove_unfinished_files();
+  _exit(static_cast<int>(weft::ExitCode::Interrupted));
+}
+
+// Ends as if no one had asked.
+extern "C" void remove_files_and_end(int signal) {
+  weft::remove_unfinished_files();
+  std::signal(signal, SIG_DFL);
+  raise(signal);
+}
 
 }  // namespace
 
@@ -21,6 +32,7 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   // Whoever started this program with SIGINT ignored wants it to go on.
   if (std::signal(SIGINT, end_interrupted) == SIG_IGN) std::signal(SIGINT, SIG_IGN);
+  std::signal(SIGTERM, remove_files_and_end);
   return static_cast<int>(
       weft::run_command({argv + std::min(argc, 1), argv + argc}, weft::process_environment()));
 }

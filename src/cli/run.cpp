@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "cli/output.h"
+#include "cli/run_files.h"
 #include "cli/verbs.h"
 #include "config/help.h"
 #include "config/model_source.h"
@@ -135,8 +136,10 @@ void run_verb(const std::string& name, const std::vector<std::string>& arguments
     for (const std::string& warning : request.warnings) log_warning(warning);
   }
   if (request.config.plan.search) leave_open(request);
-  const std::vector<Violation> broken = check(request, facts);
-  violations.insert(violations.end(), broken.begin(), broken.end());
+  const RunFiles files = files_of(request);
+  for (const auto& broken : {check(request, facts), outputs_apart(files.inputs, files.outputs)}) {
+    violations.insert(violations.end(), broken.begin(), broken.end());
+  }
   if (!violations.empty()) {
     // Whoever pastes a launch script wants to know of every flag, not only of those refused.
     const std::string script = info.verb == Verb::Plan ? script_summary(request) : "";

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <system_error>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include <xxhash.h>
 
 #include "base/error.h"
+#include "base/files_apart.h"
 
 namespace weft {
 namespace {
@@ -43,20 +45,26 @@ void write_all(int descriptor, const char* data, std::size_t size,
   }
 }
 
-std::filesystem::path temporary(const std::filesystem::path& path) {
-  return path.string() + ".tmp";
-}
-
-// Renaming onto a symbolic link would replace the link, not the file that it stands for.
-std::filesystem::path behind_links(const std::filesystem::path& path) {
-  return std::filesystem::is_symlink(path) ? std::filesystem::weakly_canonical(path) : path;
+// Access rights do not tell it: a file system may be read-only, or make no new names.
+std::string why_no_name_in(const std::filesystem::path& folder) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(folder, error)) {
+    return "there is no folder " + folder.string();
+  }
+  std::string trial = folder / ".weft_XXXXXX";
+  if (::mkdtemp(trial.data()) == nullptr) {
+    return "the folder " + folder.string() + " may not be written to: " + reason(errno);
+  }
+  ::rmdir(trial.c_str());
+  return "";
 }
 
 }  // namespace
 
 MappedFile::MappedFile(std::filesystem::path path, const std::string& flag)
     : path_(std::move(path)) {
-  const int descriptor = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  // A pipe would wait for a writer.
+  const int descriptor = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) refuse(flag, path_, "cannot be opened: " + reason(errno));
   struct stat status{};
   const bool regular = ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
@@ -138,17 +146,40 @@ void FileWriter::finish() {
 }
 
 AtomicFile::AtomicFile(const std::filesystem::path& path)
-    : path_(behind_links(path)), writer_(temporary(path_)) {}
+    : path_(behind_links(path.string())),
+      unfinished_(part_name(path_)),
+      writer_(unfinished_.path()) {}
 
 void AtomicFile::commit() {
   writer_.finish();
-  try {
-    rename_file(writer_.path(), path_);
-  } catch (...) {
-    ::unlink(writer_.path().c_str());
-    throw;
+  if (unfinished_.keep_as(path_) != 0) fail("cannot rename a file to", path_, errno);
+  sync_directory(std::filesystem::path(path_).parent_path());
+}
+
+std::string why_not_writable(const std::filesystem::path& path) {
+  const std::filesystem::path place = behind_links(path.string());
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(place, error);
+  if (std::filesystem::is_directory(status)) return "is a folder, a file is needed";
+  if (std::filesystem::exists(status)) {
+    return ::access(place.c_str(), W_OK) == 0 ? "" : "may not be written to";
   }
-  sync_directory(path_.parent_path());
+  if (error && status.type() != std::filesystem::file_type::not_found) return error.message();
+  return why_no_name_in(std::filesystem::absolute(place).parent_path());
+}
+
+std::string why_no_folder(const std::filesystem::path& path) {
+  std::error_code error;
+  std::filesystem::path existing = std::filesystem::absolute(path);
+  while (!std::filesystem::exists(existing, error) && existing.has_relative_path()) {
+    if (error) return error.message();
+    if (std::filesystem::is_symlink(existing, error)) {
+      return existing.string() + " is a link to nothing";
+    }
+    existing = existing.parent_path();
+  }
+  if (!std::filesystem::is_directory(existing, error)) return existing.string() + " is a file";
+  return why_no_name_in(existing);
 }
 
 void write_file_atomically(const std::filesystem::path& path, std::string_view text) {

@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/unfinished_file.h"
+
 namespace weft {
 
 // A whole file, mapped read-only. Errors: UserError if it is not there or no regular file, with the
@@ -76,9 +78,9 @@ class FileWriter {
   int descriptor_ = -1;
 };
 
-// A file that appears under its name only when it is complete: written beside it as `NAME.tmp`,
+// A file that appears under its name only when it is complete: written beside it (part_name()),
 // renamed by commit(), through symbolic links. Without commit() nothing is left and an older file
-// stays as it was.
+// stays as it was, also when a signal ends the process.
 class AtomicFile {
  public:
   explicit AtomicFile(const std::filesystem::path& path);
@@ -89,9 +91,15 @@ class AtomicFile {
   void commit();
 
  private:
-  std::filesystem::path path_;
+  std::string path_;
+  UnfinishedFile unfinished_;
   FileWriter writer_;
 };
+
+// Why no file can be written there; empty if one can. A link stands for what it leads to.
+std::string why_not_writable(const std::filesystem::path& path);
+// Why no folder can be there, those on the way made where they are missing, or nothing put in it.
+std::string why_no_folder(const std::filesystem::path& path);
 
 void write_file_atomically(const std::filesystem::path& path, std::string_view text);
 // Makes renames and new names in the directory survive a crash of the machine.

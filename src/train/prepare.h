@@ -19,6 +19,7 @@ struct PrepareOptions {
 struct PrepareStatistics {
   std::int64_t documents = 0;
   std::int64_t skipped_empty = 0;
+  std::int64_t skipped_links = 0;
   std::int64_t bytes = 0;   // of text
   std::int64_t tokens = 0;  // with ends of documents
   std::int64_t vocabulary = 0;
@@ -28,7 +29,8 @@ struct PrepareStatistics {
 
 // Each file is one document, in the bytewise order of the paths; empty files are skipped, symbolic
 // links within directories are not followed. Errors: UserError for inputs, tokenizer, an input
-// without a file; RuntimeFault if the disk is full (nothing is left behind).
+// without a file, outputs that cannot be written or are inputs, of this run or of the next;
+// RuntimeFault if the disk is full (nothing is left behind).
 PrepareStatistics prepare(const PrepareOptions& options);
 
 // As lines of text, for a person.

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "base/unfinished_file.h"
 
 namespace weft {
 namespace {
@@ -63,6 +64,35 @@ TEST_F(Files, AFullDiskIsAFault) {
 TEST_F(Files, WhatIsNoRegularFileIsWrittenToAsItIs) {
   EXPECT_NO_THROW(write_file("/dev/null", "x", "--output"));
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+}
+
+// A link is written through, also one to a file that is not there yet; the file stays one.
+TEST_F(Files, ALinkStaysALink) {
+  namespace fs = std::filesystem;
+  fs::create_symlink("target", path("link"));
+  for (const char* contents : {"new", "newer"}) {
+    write_file(path("link"), contents, "--output");
+    EXPECT_TRUE(fs::is_symlink(path("link")));
+    EXPECT_EQ(read_file(path("target"), "--costs"), contents);
+  }
+  EXPECT_EQ(count(), 2U);
+}
+
+TEST_F(Files, UnfinishedOnesAreRemoved) {
+  const auto start = [&](const std::string& name) { std::ofstream(path(name)) << "half"; };
+  {
+    UnfinishedFile dropped(path("dropped"));
+    UnfinishedFile kept(path("kept"));
+    start("dropped");
+    start("kept");
+    EXPECT_EQ(kept.keep_as(path("done")), 0);
+  }
+  EXPECT_TRUE(std::filesystem::exists(path("done")));
+  EXPECT_EQ(count(), 1U);
+  UnfinishedFile interrupted(path("interrupted"));
+  start("interrupted");
+  remove_unfinished_files();
+  EXPECT_EQ(count(), 1U);
 }
 
 }  // namespace

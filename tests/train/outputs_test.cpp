@@ -73,12 +73,26 @@ TEST_F(Outputs, ANameThatIsTooLongIsRefused) {
               ElementsAre(HasSubstr("File name too long")));
 }
 
-TEST_F(Outputs, TwoOutputsShareNoFile) {
-  fs::create_symlink(path("text"), path("link"));
-  EXPECT_THAT(refused(outputs("", path("text"), "", path("link"))),
-              ElementsAre(HasSubstr("is where --metrics goes too")));
-  EXPECT_THAT(refused(outputs("", path("s.json"), path("./s"), "")),
-              ElementsAre(HasSubstr("is where --metrics goes too")));
+TEST_F(Outputs, ALinkStandsForWhatItLeadsTo) {
+  fs::create_symlink("new", path("to_new"));
+  fs::create_symlink("none/new", path("to_nowhere"));
+  EXPECT_THAT(refused(outputs("", path("to_new"), "", path("to_new"))), ElementsAre());
+  EXPECT_THAT(refused(outputs(path("to_new"), path("to_nowhere"), "", "")),
+              ElementsAre(HasSubstr("to_new is a link to nothing"),
+                          HasSubstr("there is no folder " + path("none"))));
+  EXPECT_THAT(refused(outputs(path("to_new/deeper"), "", "", "")),
+              ElementsAre(HasSubstr("to_new is a link to nothing")));
+}
+
+// Access rights allow root everything; the file system does not.
+TEST_F(Outputs, WhereNoNamesCanBeMadeIsRefusedBeforeTheRun) {
+  EXPECT_THAT(
+      refused(outputs("/proc/foo", "/proc/m.jsonl", "/proc/t.json", "/proc/g")),
+      ElementsAre(HasSubstr("--save /proc/foo: the folder /proc may not be written to"),
+                  HasSubstr("--metrics /proc/m.jsonl: the folder /proc may not be written to"),
+                  HasSubstr("--timeline /proc/t.json: the folder /proc may not be written to"),
+                  HasSubstr("--save-gradients /proc/g: the folder /proc may not be written to")));
+  EXPECT_THAT(refused(outputs("/proc", "", "", "")), ElementsAre(HasSubstr("--save /proc: ")));
 }
 
 TEST_F(Outputs, APipeIsNotReplaced) {

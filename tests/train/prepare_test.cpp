@@ -8,6 +8,7 @@
 namespace weft {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::message_of;
@@ -95,6 +96,68 @@ TEST(Prepare, WhatIsWrongIsNamedAllAtOnce) {
               HasSubstr("--tokenizer gpt2"));
 }
 
+TEST(Prepare, NoOutputIsAnInput) {
+  TempDir directory;
+  testing::fs::create_directories(directory.path() / "in" / "skipped");
+  write_file(directory.file("in/a.bin"), "text");
+  testing::fs::create_hard_link(directory.file("in/a.bin"), directory.file("b.idx"));
+  const auto refusal = [&](const std::string& input, const std::string& prefix) {
+    return message_of([&] {
+      prepare({.inputs = {directory.file(input)}, .output_prefix = directory.file(prefix)});
+    });
+  };
+  EXPECT_THAT(refusal("in/a.bin", "in/a"), HasSubstr("a.bin: would overwrite what --input names"));
+  EXPECT_THAT(refusal("in", "b"), HasSubstr("b.idx: would overwrite what --input names"));
+  const std::string message = refusal("in", "in/out");
+  EXPECT_THAT(message, HasSubstr("in/out.bin: lies in --input"));
+  EXPECT_THAT(message, HasSubstr("in/out.idx: lies in --input"));
+  EXPECT_EQ(read_file(directory.file("in/a.bin")), "text");
+  // What is not read as text may lie there.
+  write_file(directory.file("in/a.py"), "text");
+  const std::string in = directory.file("in");
+  EXPECT_EQ(prepare({.inputs = {in}, .output_prefix = in + "/out", .suffix = ".py"}).documents, 1);
+  EXPECT_EQ(
+      prepare({.inputs = {in}, .output_prefix = in + "/skipped/t", .exclude = "skipped"}).documents,
+      4);
+}
+
+TEST(Prepare, OutputsThatCannotBeWrittenAreRefusedBeforeTheWork) {
+  TempDir directory;
+  write_file(directory.file("text"), "text");
+  testing::fs::create_directories(directory.path() / "o.idx");
+  const auto refusal = [&](const std::string& prefix) {
+    return message_of(
+        [&] { prepare({.inputs = {directory.file("text")}, .output_prefix = prefix}); });
+  };
+  EXPECT_THAT(refusal(directory.file("o")), HasSubstr("o.idx: is a folder, a file is needed"));
+  EXPECT_FALSE(testing::fs::exists(directory.file("o.bin")));
+  for (const char* prefix : {"/", ".", "..", "./"}) {
+    EXPECT_THAT(refusal(prefix), HasSubstr("names a folder"));
+  }
+}
+
+TEST(Prepare, WhatCannotBeReadIsNamed) {
+  TempDir directory;
+  testing::fs::create_symlink("loop", directory.file("loop"));
+  EXPECT_THAT(message_of([&] {
+                prepare({.inputs = {directory.file("loop")}, .output_prefix = directory.file("t")});
+              }),
+              AllOf(HasSubstr("--input " + directory.file("loop")),
+                    HasSubstr("Too many levels of symbolic links")));
+}
+
+TEST(Prepare, LinksThatArePassedOverAreCounted) {
+  TempDir directory;
+  testing::fs::create_directories(directory.path() / "in");
+  write_file(directory.file("in/a"), "text");
+  testing::fs::create_symlink("a", directory.file("in/b"));
+  const PrepareStatistics statistics =
+      prepare({.inputs = {directory.file("in")}, .output_prefix = directory.file("t")});
+  EXPECT_EQ(statistics.documents, 1);
+  EXPECT_EQ(statistics.skipped_links, 1);
+  EXPECT_THAT(describe(statistics), HasSubstr("(1 symbolic links skipped)"));
+}
+
 TEST(Prepare, AFullDiskLeavesNothingBehind) {
   SmallDisk disk(256 << 10);
   WEFT_NEEDS_DISK(disk);
@@ -103,7 +166,7 @@ TEST(Prepare, AFullDiskLeavesNothingBehind) {
   EXPECT_THAT(message_of<RuntimeFault>([&] {
                 prepare({.inputs = {directory.file("large")}, .output_prefix = disk.file("t")});
               }),
-              HasSubstr("t.bin.tmp: No space left on device"));
+              AllOf(HasSubstr("t.bin.part"), HasSubstr("No space left on device")));
   EXPECT_TRUE(testing::fs::is_empty(disk.path()));
 }
 
