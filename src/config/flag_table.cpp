@@ -28,7 +28,10 @@ constexpr double kMaxLayers = 100000;
 constexpr double kMaxMicroBatches = 1000000;
 constexpr double kHighestSize = 1 << 24;
 constexpr double kMaxCost = 1e15;  // sums of a plan stay finite
-constexpr double kBelowOne = 0.999999999;
+constexpr double kBelowOne = 1.0 - std::numeric_limits<double>::epsilon() / 2;
+constexpr double kMaxReal = 1e15;  // products of a few stay finite in float32
+// LibTorch's sort keeps 4 KiB a thread on the stack, and stacks have 8 MiB.
+constexpr double kMaxThreads = 1024;
 
 constexpr NoField kBare{};
 constexpr NoField kWithValue{.takes_value = true};
@@ -174,11 +177,11 @@ std::vector<Flag> own_flags() {
       {"vocab-size", kModel, kModels, model<&M::vocab_size>, "tokens in the vocabulary", {.min = 1,
        .max = kHighestSize, .default_text = "that of the loaded model"}},
       {"rotary-base", kModel, kModels, model<&M::rotary_base>, "base of the rotary angles",
-       {.min = 1}},
+       {.min = 1, .max = kMaxReal}},
       {"norm-epsilon", kModel, kModels, model<&M::norm_epsilon>, "epsilon inside RMSNorm's root",
        {.min = 0, .max = 1}},
       {"init-method-std", kModel, kModels, model<&M::init_method_std>,
-       "standard deviation of initial weights", {.min = 0}},
+       "standard deviation of initial weights", {.min = 0, .max = kMaxReal}},
       {"untie-embeddings-and-output-weights", kModel, kModels,
        model<&M::untie_embeddings_and_output_weights>, "the output head has weights of its own"},
       {"noop-layers", kModel, kModels, model<&M::noop_layers>,
@@ -200,24 +203,26 @@ std::vector<Flag> own_flags() {
        model<&M::moe_shared_expert_intermediate_size>, "width of the shared expert, 0: none",
        {.min = 0, .max = kHighestSize}},
       {"moe-aux-loss-coeff", kMoe, kModels, model<&M::moe_aux_loss_coeff>,
-       "load-balancing loss, 0: off", {.min = 0, .words = Words::OneOrMore}},
+       "load-balancing loss, 0: off", {.min = 0, .max = kMaxReal, .words = Words::OneOrMore}},
       {"moe-z-loss-coeff", kMoe, kModels, model<&M::moe_z_loss_coeff>,
-       "loss on the router's logits, 0: off", {.min = 0}},
+       "loss on the router's logits, 0: off", {.min = 0, .max = kMaxReal}},
 
       {"train-iters", kTraining, kTrain, training<&T::train_iters>,
        "steps in all, those before --load included", {.min = 1, .max = 1e9,
        .default_text = "none"}},
-      {"lr", kTraining, kTrain, training<&T::lr>, "highest learning rate", {.min = 0}},
-      {"min-lr", kTraining, kTrain, training<&T::min_lr>, "lowest learning rate", {.min = 0}},
+      {"lr", kTraining, kTrain, training<&T::lr>, "highest learning rate", {.min = 0,
+       .max = kMaxReal}},
+      {"min-lr", kTraining, kTrain, training<&T::min_lr>, "lowest learning rate", {.min = 0,
+       .max = kMaxReal}},
       {"lr-warmup-iters", kTraining, kTrain, training<&T::lr_warmup_iters>,
        "steps of linear warm-up", {.min = 0, .max = 1e9}},
       {"lr-decay-iters", kTraining, kTrain, training<&T::lr_decay_iters>,
        "steps until the lowest learning rate, by a cosine", {.min = 1, .max = 1e9,
        .default_text = "train iters"}},
       {"weight-decay", kTraining, kTrain, training<&T::weight_decay>, "of matrices, decoupled",
-       {.min = 0}},
+       {.min = 0, .max = kMaxReal}},
       {"clip-grad", kTraining, kTrain, training<&T::clip_grad>,
-       "largest norm of the gradient, 0: no limit", {.min = 0}},
+       "largest norm of the gradient, 0: no limit", {.min = 0, .max = kMaxReal}},
       {"adam-beta1", kTraining, kTrain, training<&T::adam_beta1>, "decay of the first moment",
        {.min = 0, .max = kBelowOne}},
       {"adam-beta2", kTraining, kTrain, training<&T::adam_beta2>, "decay of the second moment",
@@ -269,7 +274,7 @@ std::vector<Flag> own_flags() {
       {"distributed-timeout-seconds", kLaunch, kRuns, launch<&L::distributed_timeout_seconds>,
        "deadline of every wait", {.min = 1, .max = 1e6}},
       {"threads-per-rank", kLaunch, kRuns | kSample, launch<&L::threads_per_rank>,
-       "threads that compute", {.min = 1, .max = 4096}},
+       "threads that compute", {.min = 1, .max = kMaxThreads}},
 
       {"data-command", kDataGroup, kData, data<&DataConfig::command>, "what to do",
        {.choices = {"prepare"}, .default_text = "none"}},

@@ -256,7 +256,12 @@ void RequestReader::read_key(const std::string& key, const toml::node& value,
     return;
   }
   const Flag* flag = find_flag(key);
-  if (flag == nullptr || flag->name == "config") {
+  if (flag != nullptr && flag->name == "config") {
+    violations_.push_back(
+        {"unknown-key", place, "a file cannot name another; give it by --config"});
+    return;
+  }
+  if (flag == nullptr) {
     add_unknown("unknown-key", place, "no such flag" + did_you_mean(key, flag_names()), key);
     return;
   }

@@ -194,9 +194,10 @@ TEST(ReadRequest, SaysNaturallyWhichNumbersAreAllowed) {
     const Outcome outcome = read(Verb::Train, {flag, value});
     return outcome.violations.empty() ? "" : outcome.violations[0].message;
   };
-  EXPECT_EQ(message("--lr", "-1"), "a number of at least 0 is allowed");
+  EXPECT_EQ(message("--lr", "-1"), "a number from 0 to 1000000000000000 is allowed");
   EXPECT_EQ(message("--norm-epsilon", "2"), "a number from 0 to 1 is allowed");
   EXPECT_EQ(message("--adam-beta1", "1"), "a number from 0 to below 1 is allowed");
+  EXPECT_EQ(message("--adam-beta1", "0.9999999999"), "");
   EXPECT_EQ(message("--hidden-size", "x"), "a whole number from 1 to 16777216 is allowed");
 }
 
