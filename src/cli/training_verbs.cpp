@@ -4,6 +4,8 @@
 #include <c10/util/Logging.h>
 
 #include <chrono>
+#include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -14,6 +16,7 @@
 #include "comm/local.h"
 #include "comm/run_rank.h"
 #include "config/rules.h"
+#include "estimate/machine_memory.h"
 #include "train/output_lock.h"
 #include "train/outputs.h"
 #include "train/prepare.h"
@@ -65,9 +68,10 @@ std::vector<Violation> contradictions(const Request& request, const Rendezvous& 
 }
 
 // The config of a run, its files and who has started this process taken into account.
-Config config_of_run(const Request& request, RunFacts facts, const Rendezvous& place) {
+Config config_of_run(const Request& request, RunFacts facts, const Rendezvous& place,
+                     std::vector<std::string>& warnings) {
   Request whole = request;
-  whole.config = with_files(request);
+  whole.config = with_files(request, warnings);
   if (place.started_by != StartedBy::None) facts.world_size = place.world_size;
   std::vector<Violation> broken = contradictions(request, place);
   const std::vector<Violation> rules = check(whole, facts);
@@ -76,21 +80,36 @@ Config config_of_run(const Request& request, RunFacts facts, const Rendezvous& p
   return resolved(whole.config, facts);
 }
 
+void require_memory_of_ranks(const Config& config, const RunPlan& plan, const Rendezvous& place) {
+  if (config.launch.device != "cpu") return;
+  const bool all_here =
+      place.started_by == StartedBy::None || config.launch.communicator == "threads";
+  const Coordinates mine = coordinates_of(plan.mesh, Rank(place.rank));
+  require_memory(all_here ? state_bytes(config, plan) : state_bytes(config, plan, Rank(mine.pp)),
+                 machine_memory_bytes());
+}
+
 // The ranks of a run: threads of this process, this process as one of those that a launcher has
 // started, or processes that are started here.
 void run_train(const Request& request, const RunFacts& facts) {
   const Rendezvous place = rendezvous_from_environment();
-  const Config config = config_of_run(request, facts, place);
+  std::vector<std::string> warnings;
+  const Config config = config_of_run(request, facts, place, warnings);
   require_device(config);
   require_writable_outputs(config.train);
   // The process that the user started, or rank 0, speaks for all.
   const bool speaks = place.started_by == StartedBy::None ||
                       (place.started_by != StartedBy::Launcher && place.rank == 0);
-  if (!speaks) set_log_level(LogLevel::Warning);
+  if (speaks) {
+    for (const std::string& warning : warnings) log_warning(warning);
+  } else {
+    set_log_level(LogLevel::Warning);
+  }
   const OutputLock lock(speaks ? config.train.save : "");
   const RunPlan plan = make_run_plan(config);
   set_log_level(LogLevel::Info);
   const int num_ranks = plan.mesh.world_size();
+  require_memory_of_ranks(config, plan, place);
   at::set_num_threads(config.launch.threads_per_rank);
   if (config.launch.communicator == "threads") {
     say_when_terminated();
@@ -120,10 +139,12 @@ void run_data(const Request& request, const RunFacts& /*facts*/) {
 }
 
 void run_sample(const Request& request, const RunFacts& /*facts*/) {
-  const Config config = with_files(request);
+  std::vector<std::string> warnings;
+  const Config config = with_files(request, warnings);
   require_device(config);
   at::set_num_threads(config.launch.threads_per_rank);
-  print_result(printable(config.sample.prompt + sample_from_checkpoint(config)) + "\n");
+  const std::string text = config.sample.prompt + sample_from_checkpoint(config);
+  write_result(config.output, printable(text) + "\n");
 }
 
 template <VerbFunction run>

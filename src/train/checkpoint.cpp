@@ -4,11 +4,13 @@
 #include <fcntl.h>
 #include <stdio.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
+#include <string_view>
 #include <system_error>
 
 #include "base/error.h"
@@ -49,18 +51,43 @@ NamedTensors owned_tensors(const ParameterStore& store, const AdamW& optimizer, 
   return tensors;
 }
 
+// `iter_0000010.tmp`.
+bool is_unfinished_iteration(const std::string& name) {
+  constexpr std::string_view kBegin = "iter_", kEnd = ".tmp";
+  if (!name.starts_with(kBegin) || !name.ends_with(kEnd)) return false;
+  const std::string number = name.substr(kBegin.size(), name.size() - kBegin.size() - kEnd.size());
+  return !number.empty() && number.find_first_not_of("0123456789") == std::string::npos;
+}
+
 // Also clears what interrupted saves have left.
 void make_temporary_directory(const fs::path& directory, const fs::path& temporary) {
   try {
     fs::create_directories(directory);
     for (const fs::directory_entry& entry : fs::directory_iterator(directory)) {
-      const std::string name = entry.path().filename();
-      if (name.starts_with("iter_") && name.ends_with(".tmp")) fs::remove_all(entry.path());
+      if (is_unfinished_iteration(entry.path().filename())) fs::remove_all(entry.path());
     }
     fs::create_directory(temporary);
   } catch (const fs::filesystem_error& error) {
     throw RuntimeFault(std::string("cannot make the checkpoint directory: ") + error.what());
   }
+}
+
+constexpr std::size_t kNamedFaults = 3;
+
+// Empty, or which tensors hold something else than numbers: no checkpoint to go on from.
+std::string find_not_finite(const NamedTensors& tensors) {
+  std::vector<std::string> faults;
+  for (const auto& [name, tensor] : tensors) {
+    if (!at::isfinite(tensor).all().item<bool>()) faults.push_back(name);
+  }
+  if (faults.empty()) return "";
+  std::string text = std::to_string(faults.size()) + " of " + std::to_string(tensors.size()) +
+                     " tensors are not finite:";
+  for (std::size_t i = 0; i < std::min(faults.size(), kNamedFaults); ++i) {
+    text += (i == 0 ? " " : ", ") + faults[i];
+  }
+  return text + (faults.size() > kNamedFaults ? ", ..." : "") +
+         "; what was saved before is untouched, a lower --lr may help";
 }
 
 // What a rank tells the others about its file; an empty name if it had nothing to write.
@@ -73,6 +100,8 @@ Written write_rank_file(const fs::path& temporary, const NamedTensors& tensors, 
                         const CheckpointHook& hook) {
   Written written;
   if (tensors.empty()) return written;
+  written.failure = find_not_finite(tensors);
+  if (!written.failure.empty()) return written;
   try {
     FileWriter writer(temporary / rank_file_name(rank));
     reach(hook, "rank-file-begun");
@@ -90,10 +119,12 @@ Written write_rank_file(const fs::path& temporary, const NamedTensors& tensors, 
 std::vector<CheckpointFile> gather_files(const fs::path& temporary, const Written& mine,
                                          Group& world) {
   const json text = {mine.file.name, mine.file.size_bytes, mine.file.digest, mine.failure};
+  // Paths need not be UTF-8.
+  const std::string line = text.dump(-1, ' ', false, json::error_handler_t::replace);
   std::vector<CheckpointFile> files;
   std::string failure;
   int rank = 0;
-  for (const std::string& bytes : gather_bytes(world, text.dump())) {
+  for (const std::string& bytes : gather_bytes(world, line)) {
     const json theirs = json::parse(bytes);
     if (failure.empty() && !theirs[3].get<std::string>().empty()) {
       failure = "the checkpoint was not saved: rank " + std::to_string(rank) + ": " +
@@ -112,7 +143,8 @@ std::vector<CheckpointFile> gather_files(const fs::path& temporary, const Writte
 
 // Puts the new directory in place; an older one of the same name is swapped out in one step.
 void publish(const fs::path& temporary, const fs::path& final_path) {
-  if (!fs::exists(final_path)) {
+  std::error_code error;
+  if (!fs::exists(final_path, error)) {
     rename_file(temporary, final_path);
   } else if (::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, final_path.c_str(),
                          RENAME_EXCHANGE) == 0) {
@@ -174,6 +206,9 @@ std::string text_of(const std::vector<std::int64_t>& shape) {
   return text.str();
 }
 
+// A checkpoint of another model misses everything; the first few say which it is.
+constexpr std::size_t kNamedMisfits = 8;
+
 void check_names(const std::string& directory, const std::map<std::string, SliceOwner>& owners,
                  const TensorFiles& there) {
   std::vector<Violation> violations;
@@ -185,19 +220,32 @@ void check_names(const std::string& directory, const std::map<std::string, Slice
       const auto found = there.find(stored);
       if (found == there.end()) {
         refuse(stored, "the model has it, the checkpoint does not");
-        continue;
+        break;  // so are its running means
       }
-      const auto& shape = found->second->entries().at(stored).shape;
+      const auto& [type, shape, begin, end] = found->second->entries().at(stored);
+      if (!at::isFloatingType(type)) {
+        refuse(stored, std::string("holds ") + c10::toString(type) +
+                           ", weights are floating-point numbers");
+        break;
+      }
       if (shape == owner.shape) continue;
       refuse(stored, "is " + text_of(shape) + " in the checkpoint, the model needs " +
                          text_of(owner.shape));
+      break;
     }
   }
   for (const auto& [name, file] : there) {
     if (name.starts_with("optimizer.") || owners.contains(name)) continue;
     refuse(name, "the checkpoint has it, the model does not");
   }
-  if (!violations.empty()) throw UserError(std::move(violations));
+  if (violations.empty()) return;
+  const std::size_t num = violations.size();
+  if (num > kNamedMisfits) {
+    violations.resize(kNamedMisfits);
+    violations.push_back({"checkpoint-tensor", "--load " + directory,
+                          std::to_string(num - kNamedMisfits) + " more tensors do not fit"});
+  }
+  throw UserError(std::move(violations));
 }
 
 }  // namespace

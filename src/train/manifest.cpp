@@ -38,19 +38,30 @@ std::optional<std::int64_t> parse_number(std::string_view text) {
   return value;
 }
 
+// JSON's own conversion would round 2.5 and take -5.
+std::int64_t count_at(const fs::path& path, const json& object, const char* key) {
+  const json& value = object.at(key);
+  if (value.is_number_unsigned() && value.get<std::uint64_t>() <= INT64_MAX) {
+    return value.get<std::int64_t>();
+  }
+  refuse(path, "is damaged: " + std::string(key) + " = " + value.dump() +
+                   ", a whole number of at least 0 is expected");
+}
+
 Manifest from_json(const fs::path& path, const json& body) {
   if (body.at("version") != kVersion) {
     refuse(path, "version " + body.at("version").dump() + ", version 1 is read");
   }
   Manifest manifest;
-  manifest.state.step = body.at("step").get<std::int64_t>();
-  manifest.state.consumed_rows = body.at("consumed_rows").get<std::int64_t>();
+  manifest.state.step = count_at(path, body, "step");
+  manifest.state.consumed_rows = count_at(path, body, "consumed_rows");
+  if (!body.at("seed").is_number_integer()) refuse(path, "is damaged: seed is no whole number");
   manifest.state.seed = body.at("seed").get<std::int64_t>();
   manifest.state.config = body.at("config").get<std::map<std::string, std::string>>();
-  manifest.optimizer_steps = body.at("optimizer_steps").get<std::int64_t>();
+  manifest.optimizer_steps = count_at(path, body, "optimizer_steps");
   for (const json& file : body.at("files")) {
     manifest.files.push_back({file.at("name").get<std::string>(),
-                              file.at("size_bytes").get<std::int64_t>(),
+                              count_at(path, file, "size_bytes"),
                               file.at("xxh3").get<std::string>()});
     const std::string& name = manifest.files.back().name;
     if (name.empty() || fs::path(name).filename() != name) {
@@ -58,19 +69,6 @@ Manifest from_json(const fs::path& path, const json& body) {
     }
   }
   return manifest;
-}
-
-// Iterations under DIR by their names, whatever their state.
-std::vector<std::int64_t> list_iterations(const fs::path& directory) {
-  std::vector<std::int64_t> steps;
-  std::error_code error;
-  for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
-       entry.increment(error)) {
-    const std::string name = entry->path().filename();
-    if (!name.starts_with("iter_")) continue;
-    if (const auto step = parse_number(std::string_view(name).substr(5))) steps.push_back(*step);
-  }
-  return steps;
 }
 
 bool is_valid(const fs::path& iteration) {
@@ -137,12 +135,30 @@ fs::path iteration_directory(const fs::path& directory, std::int64_t step) {
   return directory / name;
 }
 
+std::vector<std::int64_t> list_iterations(const fs::path& directory) {
+  std::vector<std::int64_t> steps;
+  std::error_code error;
+  for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename();
+    if (!name.starts_with("iter_")) continue;
+    if (const auto step = parse_number(std::string_view(name).substr(5))) steps.push_back(*step);
+  }
+  return steps;
+}
+
 fs::path find_iteration(const fs::path& directory) {
-  if (!fs::is_directory(directory)) refuse(directory, "--load takes a directory; there is none");
-  if (fs::exists(directory / kManifestName)) return directory;
+  std::error_code failure;
+  if (!fs::is_directory(directory, failure)) {
+    const bool is_unknown = failure && failure != std::errc::no_such_file_or_directory;
+    refuse("--load " + directory.string(), is_unknown ? "cannot be read: " + failure.message()
+                                                      : "takes a directory; there is none");
+  }
+  if (fs::exists(directory / kManifestName, failure)) return directory;
+  if (failure) refuse("--load " + directory.string(), "cannot be read: " + failure.message());
   const fs::path tracker = directory / kTrackerName;
-  if (!fs::exists(tracker)) {
-    if (fs::exists(directory / "config.json")) {
+  if (!fs::exists(tracker, failure)) {
+    if (fs::exists(directory / "config.json", failure)) {
       refuse(directory, "a Hugging Face folder; loading one is not built yet");
     }
     refuse(tracker, "is not there; " + nearest_valid_iteration(directory, INT64_MAX));

@@ -57,6 +57,9 @@ std::string check_file(const std::filesystem::path& iteration_directory,
 std::filesystem::path iteration_directory(const std::filesystem::path& directory,
                                           std::int64_t step);
 
+// The iterations under DIR by their names, whatever their state; empty if there is no DIR.
+std::vector<std::int64_t> list_iterations(const std::filesystem::path& directory);
+
 // The iteration that DIR's tracker names, or DIR itself if it is one. Errors: UserError if there is
 // none, naming the nearest valid iteration; also for a folder of Hugging Face, which is not read
 // yet.

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
@@ -27,6 +28,19 @@ bool is_regular(int descriptor) {
 
 [[noreturn]] void fail(const char* what, const std::string& path) {
   throw RuntimeFault(std::string(what) + " " + path + ": " + std::system_category().message(errno));
+}
+
+// Bytes of the lines before the first of a later step, or before a last line that is cut.
+std::int64_t bytes_up_to(const std::string& path, std::int64_t step) {
+  std::ifstream file(path, std::ios::binary);
+  std::int64_t bytes = 0;
+  for (std::string line; std::getline(file, line) && !file.eof();) {
+    const Json parsed = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+    const auto at = parsed.is_object() ? parsed.find("step") : parsed.end();
+    if (at != parsed.end() && at->is_number_integer() && at->get<std::int64_t>() > step) break;
+    bytes += static_cast<std::int64_t>(line.size()) + 1;
+  }
+  return bytes;
 }
 
 }  // namespace
@@ -57,20 +71,26 @@ std::string print_metrics(const StepMetrics& m) {
   return line.dump();
 }
 
-MetricsFile::MetricsFile(const std::string& path, bool append) : path_(path) {
+MetricsFile::MetricsFile(const std::string& path, std::int64_t after_step) : path_(path) {
   is_new_ = ::access(path.c_str(), F_OK) != 0;
-  descriptor_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND, 0666);
+  descriptor_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (descriptor_ < 0) fail("cannot open", path);
+  if (!is_regular(descriptor_)) return;
   hold();
-  if (!append && is_regular(descriptor_) && ::ftruncate(descriptor_, 0) != 0) {
-    fail("cannot empty", path);
+  struct stat status{};
+  const std::int64_t kept = after_step > 0 ? bytes_up_to(path, after_step) : 0;
+  if (::fstat(descriptor_, &status) == 0 && kept < status.st_size &&
+      ::ftruncate(descriptor_, kept) != 0) {
+    const int error = errno;
+    ::close(descriptor_);
+    errno = error;
+    fail("cannot cut", path);
   }
 }
 
 // Where there are no locks, two runs in one file are the user's to avoid.
 void MetricsFile::hold() {
-  if (!is_regular(descriptor_) || ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
-  if (errno != EWOULDBLOCK) return;
+  if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
   ::close(descriptor_);
   throw UserError(
       Violation{"output-in-use", "--metrics " + path_,
@@ -84,13 +104,19 @@ MetricsFile::~MetricsFile() {
 
 void MetricsFile::write(const StepMetrics& metrics) {
   const std::string line = print_metrics(metrics) + "\n";
+  const off_t before = ::lseek(descriptor_, 0, SEEK_END);  // -1 of a pipe
   ssize_t written = -1;
-  has_lines_ = true;
   do {
     written = ::write(descriptor_, line.data(), line.size());
   } while (written < 0 && errno == EINTR);
-  if (written >= 0 && static_cast<std::size_t>(written) != line.size()) errno = ENOSPC;
-  if (written != static_cast<ssize_t>(line.size())) fail("cannot write", path_);
+  if (written == static_cast<ssize_t>(line.size())) {
+    has_lines_ = true;
+    return;
+  }
+  const int error = written < 0 ? errno : ENOSPC;
+  if (written > 0 && before >= 0 && ::ftruncate(descriptor_, before) != 0) has_lines_ = true;
+  errno = error;
+  fail("cannot write", path_);
 }
 
 }  // namespace weft

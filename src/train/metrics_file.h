@@ -38,13 +38,15 @@ struct StepMetrics {
 // one that is not finite, which becomes null.
 std::string print_metrics(const StepMetrics& metrics);
 
-// Rank 0's file. A run that starts anew replaces it, one that continues after --load adds to it. An
-// error before the first step leaves no empty file behind. The file is locked while this lives.
+// Rank 0's file. A run that starts anew replaces it; one that continues after --load adds to the
+// lines up to its step, so that steps which a run that died had taken further stand there once. A
+// line that cannot be written leaves no part of itself, and no empty file, behind. The file is
+// locked while this lives.
 class MetricsFile {
  public:
-  // Throws UserError if another run is writing there, RuntimeFault naming file and reason, also
-  // from write().
-  MetricsFile(const std::string& path, bool append);
+  // `after_step`: what is loaded; 0: nothing. Throws UserError if another run is writing there,
+  // RuntimeFault naming file and reason, also from write().
+  MetricsFile(const std::string& path, std::int64_t after_step);
   ~MetricsFile();
   MetricsFile(const MetricsFile&) = delete;
   MetricsFile& operator=(const MetricsFile&) = delete;

@@ -37,6 +37,11 @@ void check(const std::vector<std::int64_t>& prompt, const SampleOptions& options
 std::int64_t choose_token(const std::vector<float>& logits, const SampleOptions& options,
                           double unit) {
   weft_assert(!logits.empty(), "logits of at least one token");
+  // Without an order of numbers there is no likeliest token.
+  if (!std::all_of(logits.begin(), logits.end(),
+                   [](float logit) { return std::isfinite(logit); })) {
+    throw RuntimeFault("the model's logits are not finite: its weights are damaged or diverged");
+  }
   std::vector<std::size_t> order(logits.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
@@ -79,6 +84,18 @@ std::vector<std::int64_t> sample(const LogitsFunction& logits,
 std::string sample_text(const LogitsFunction& logits, const std::string& prompt,
                         const SampleOptions& options) {
   return decode_bytes(sample(logits, encode_bytes(prompt), options));
+}
+
+void require_prompt_tokens(const std::string& prompt, std::int64_t vocab_size) {
+  const std::vector<std::int64_t> tokens = encode_bytes(prompt);
+  const auto outside = std::find_if(tokens.begin(), tokens.end(),
+                                    [&](std::int64_t token) { return token >= vocab_size; });
+  if (outside == tokens.end()) return;
+  const std::int64_t place = outside - tokens.begin();
+  throw UserError(Violation{"sample-prompt", "--prompt " + printable(prompt),
+                            "byte " + std::to_string(place) + " is token " +
+                                std::to_string(*outside) + "; the model has tokens 0 to " +
+                                std::to_string(vocab_size - 1)});
 }
 
 }  // namespace weft

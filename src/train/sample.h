@@ -20,7 +20,7 @@ struct SampleOptions {
 using LogitsFunction = std::function<std::vector<float>(const std::vector<std::int64_t>& tokens)>;
 
 // Index drawn from softmax(logits / temperature) over the top_k largest; `unit` in [0, 1) decides.
-// Of equal logits the lower index comes first.
+// Of equal logits the lower index comes first. Throws RuntimeFault if one is not finite.
 std::int64_t choose_token(const std::vector<float>& logits, const SampleOptions& options,
                           double unit);
 
@@ -29,8 +29,12 @@ std::vector<std::int64_t> sample(const LogitsFunction& logits,
                                  const std::vector<std::int64_t>& prompt,
                                  const SampleOptions& options);
 
-// The same on text by the bytes tokenizer; the continuation alone, its bytes as they are.
+// The same on text by the bytes tokenizer; the continuation alone, its bytes as they are, a token
+// that is no byte as <256>.
 std::string sample_text(const LogitsFunction& logits, const std::string& prompt,
                         const SampleOptions& options);
+
+// Throws UserError for a prompt with a byte that is no token of the vocabulary.
+void require_prompt_tokens(const std::string& prompt, std::int64_t vocab_size);
 
 }  // namespace weft

@@ -37,6 +37,7 @@ std::string sample_from_checkpoint(const Config& given) {
   const RunPlan plan = make_run_plan(config);
   LocalWorld world(1);
   const CommunicatorPtr communicator = world.rank(0);
+  require_prompt_tokens(config.sample.prompt, config.model.vocab_size);
   Engine engine(config, plan, *communicator);
   load_checkpoint(config.train.load, engine.parameters(), nullptr, *engine.groups().world);
   const SampleOptions options{.max_new_tokens = config.sample.max_new_tokens,

@@ -49,7 +49,8 @@ std::vector<std::int64_t> encode_bytes(std::string_view text) {
 std::string decode_bytes(const std::vector<std::int64_t>& tokens) {
   std::string text;
   for (const std::int64_t token : tokens) {
-    if (token >= 0 && token < kByteVocabulary) text += static_cast<char>(token);
+    const bool is_byte = token >= 0 && token < kByteVocabulary;
+    text += is_byte ? std::string(1, static_cast<char>(token)) : "<" + std::to_string(token) + ">";
   }
   return text;
 }

@@ -12,7 +12,7 @@ inline constexpr std::int64_t kByteVocabulary = 256;
 inline constexpr std::int64_t kEndOfDocument = 256;
 
 std::vector<std::int64_t> encode_bytes(std::string_view text);
-// Tokens that are no byte are left out.
+// Tokens that are no byte stand as <256>.
 std::string decode_bytes(const std::vector<std::int64_t>& tokens);
 
 // Text that a terminal can show: what is not UTF-8 and control characters other than newline and

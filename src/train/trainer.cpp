@@ -15,7 +15,6 @@
 #include "base/log.h"
 #include "comm/current_action.h"
 #include "config/derive.h"
-#include "config/model_flags.h"
 #include "passes/live.h"
 #include "simulate/simulate.h"
 #include "timeline/measured_costs.h"
@@ -27,8 +26,10 @@
 #include "train/gather.h"
 #include "train/gradient_norm.h"
 #include "train/lr_schedule.h"
+#include "train/manifest.h"
 #include "train/optimizer.h"
 #include "train/progress.h"
+#include "train/run_request.h"
 #include "train/unsharded.h"
 #include "train/wire_values.h"
 #include "train/without_trace.h"
@@ -85,9 +86,11 @@ class Trainer {
       set_current_action("loading " + config_.train.load);
       state_ = load_checkpoint(config_.train.load, engine_.parameters(), &optimizer_, world());
     }
+    first_step_ = state_.step + 1;
     state_.seed = config_.train.seed;
-    state_.config = model_flags(config_);
+    state_.config = saved_flags(config_);
     if (is_first_) open_outputs();
+    if (is_first_) warn_of_later_iterations();
     if (is_first_ && state_.step >= config_.train.train_iters) {
       progress_->message("nothing to do: " + config_.train.load + " is at step " +
                          std::to_string(state_.step) + " and --train-iters is " +
@@ -107,10 +110,20 @@ class Trainer {
 
   void open_outputs() {
     if (!config_.train.metrics.empty()) {
-      metrics_ = std::make_unique<MetricsFile>(config_.train.metrics, /*append=*/state_.step > 0);
+      metrics_ = std::make_unique<MetricsFile>(config_.train.metrics, state_.step);
     }
     progress_ = std::make_unique<Progress>(std::cerr, isatty(STDERR_FILENO) != 0, state_.step,
                                            config_.train.train_iters);
+  }
+
+  void warn_of_later_iterations() const {
+    const std::vector<std::int64_t> steps = list_iterations(config_.train.save);
+    const auto latest = std::max_element(steps.begin(), steps.end());
+    if (latest == steps.end() || *latest <= state_.step) return;
+    log_warning("--save " + config_.train.save + ": holds iterations up to " +
+                std::to_string(*latest) + ", and this run starts after step " +
+                std::to_string(state_.step) + ": what it saves again is replaced, and the newest " +
+                "is then its own");
   }
 
   StepInput read(const Rows& rows, std::int64_t first_row) const {
@@ -136,7 +149,7 @@ class Trainer {
     if (config_.train.log_digests) {
       metrics.gradient_digest = gradient_digest(engine_.parameters(), world());
     }
-    if (state_.step == 0 && !config_.train.save_gradients.empty()) {
+    if (state_.step + 1 == first_step_ && !config_.train.save_gradients.empty()) {
       save_unsharded(config_.train.save_gradients, engine_.parameters(), &NamedSlice::grad,
                      world());
     }
@@ -251,6 +264,7 @@ class Trainer {
   BatchShape shape_;
   bool is_first_;
   TrainState state_;
+  std::int64_t first_step_ = 1;  // of this run
   std::vector<LiveCounts> live_ = count_live(compute_level(plan_.schedule));
   // Rank 0 only.
   std::unique_ptr<MetricsFile> metrics_;

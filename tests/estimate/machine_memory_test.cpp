@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "base/error.h"
+#include "config/derive.h"
 
 namespace weft {
 namespace {

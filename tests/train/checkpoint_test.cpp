@@ -6,10 +6,14 @@
 #include <sys/wait.h>
 
 #include <atomic>
+#include <cmath>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <span>
 
 #include "comm/local.h"
 #include "train/digest.h"
+#include "train/safetensors.h"
 #include "train/solo_store.h"
 #include "train/support.h"
 
@@ -188,6 +192,66 @@ TEST(Checkpoint, EveryTensorThatDoesNotFitIsNamed) {
                              Not(HasSubstr(": c:"))));
 }
 
+TEST(Checkpoint, OfAMisfitTheFirstTensorsAreNamed) {
+  TempDir directory;
+  TinyModel run;
+  run.step();
+  run.save(directory.file("ckpt"));
+  ParameterStore store;
+  for (int i = 10; i < 30; ++i) add_parameter(store, {"new" + std::to_string(i)}, 1, 4);
+  try {
+    load_checkpoint(directory.file("ckpt"), store, nullptr, *run.world);
+    FAIL();
+  } catch (const UserError& error) {
+    // 20 that the checkpoint lacks, 3 that the model lacks.
+    ASSERT_EQ(error.violations().size(), 9u);
+    EXPECT_THAT(error.violations()[0].found, HasSubstr("new10"));
+    EXPECT_EQ(error.violations()[8].message, "15 more tensors do not fit");
+  }
+}
+
+TEST(Checkpoint, ValuesThatAreNotFiniteAreNotSaved) {
+  TempDir directory;
+  TinyModel run;
+  run.step();
+  run.save(directory.file("ckpt"));
+  const std::uint64_t saved = run.digest();
+  run.step();
+  run.store.parameters[1].main[0][1] = NAN;
+  EXPECT_THAT(message_of<RuntimeFault>([&] { run.save(directory.file("ckpt")); }),
+              AllOf(HasSubstr("the checkpoint was not saved: rank 0: 1 of 9 tensors"),
+                    HasSubstr("not finite: c;")));
+  EXPECT_FALSE(fs::exists(directory.file("ckpt/iter_0000002.tmp")));
+  TinyModel resumed;
+  EXPECT_EQ(resumed.load(directory.file("ckpt")).step, 1);
+  EXPECT_EQ(resumed.digest(), saved);
+}
+
+TEST(Checkpoint, FoldersOfOthersStay) {
+  TempDir directory;
+  fs::create_directories(directory.path() / "ckpt/iter_backup.tmp");
+  fs::create_directories(directory.path() / "ckpt/iter_0000009.tmp");
+  TinyModel run;
+  run.save(directory.file("ckpt"));
+  EXPECT_TRUE(fs::exists(directory.file("ckpt/iter_backup.tmp")));
+  EXPECT_FALSE(fs::exists(directory.file("ckpt/iter_0000009.tmp")));
+}
+
+// A path need not be UTF-8, JSON has to be.
+TEST(Checkpoint, AFailureInAFolderOfAnyNameIsReported) {
+  SmallDisk disk(128 << 10);
+  WEFT_NEEDS_DISK(disk);
+  TinyModel large;
+  add_parameter(large.store, {"large"}, 256, 256);
+  AdamW optimizer(large.store, {});
+  const std::string path = disk.file("ckpt\xFF");
+  EXPECT_THAT(message_of<RuntimeFault>([&] {
+                save_checkpoint(path, large.store, optimizer, {.step = 2}, *large.world);
+              }),
+              HasSubstr("No space left on device"));
+  EXPECT_FALSE(fs::exists(path + "/iter_0000002.tmp"));
+}
+
 class DamagedCheckpoint : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -238,6 +302,54 @@ TEST_F(DamagedCheckpoint, AManifestIsBelievedWholeOrNotAtAll) {
   EXPECT_THAT(refusal(), AllOf(HasSubstr("is damaged"), HasSubstr(nearest_)));
   fs::remove(manifest);
   EXPECT_THAT(refusal(), AllOf(HasSubstr("cannot be opened"), HasSubstr(nearest_)));
+}
+
+// Signed as it should be, and still no manifest of ours.
+TEST_F(DamagedCheckpoint, AManifestCounts) {
+  const fs::path iteration = path_ + "/iter_0000002";
+  const Manifest good = read_manifest(iteration);
+  const auto refusal_of = [&](const std::string& from, const std::string& to) {
+    auto body = nlohmann::json::parse(print_manifest(good)).at("body");
+    std::string text = body.dump();
+    text.replace(text.find(from), from.size(), to);
+    body = nlohmann::json::parse(text);
+    text = body.dump();
+    const std::string digest = to_hex(hash_bytes(std::as_bytes(std::span(text))));
+    write_file(iteration / "manifest.json",
+               nlohmann::json{{"body", body}, {"xxh3", digest}}.dump());
+    return refusal();
+  };
+  EXPECT_THAT(refusal_of("\"step\":2", "\"step\":-5"), HasSubstr("step = -5"));
+  EXPECT_THAT(refusal_of("\"step\":2", "\"step\":2.5"), HasSubstr("step = 2.5"));
+  EXPECT_THAT(refusal_of("\"consumed_rows\":16", "\"consumed_rows\":1e300"),
+              HasSubstr("consumed_rows = 1e+300"));
+  EXPECT_THAT(refusal_of("\"optimizer_steps\":2", "\"optimizer_steps\":18446744073709551615"),
+              HasSubstr("optimizer_steps = 18446744073709551615"));
+  EXPECT_THAT(refusal_of("\"seed\":42", "\"seed\":0.5"), HasSubstr("seed is no whole number"));
+}
+
+TEST(Checkpoint, WeightsAreFloatingPointNumbers) {
+  TempDir directory;
+  TinyModel run;
+  run.step();
+  run.save(directory.file("ckpt"));
+  const fs::path iteration = directory.path() / "ckpt/iter_0000001";
+  Manifest manifest = read_manifest(iteration);
+  NamedTensors tensors;
+  const SafetensorsFile saved(iteration / manifest.files[0].name);
+  for (const auto& [name, entry] : saved.entries()) {
+    const bool is_wrong = name == "c";
+    tensors.emplace_back(name, at::zeros(entry.shape, is_wrong ? at::kInt : at::kFloat));
+  }
+  manifest.files[0].name = "rank_00001.safetensors";
+  FileWriter writer(iteration / manifest.files[0].name);
+  write_safetensors(writer, tensors);
+  writer.finish();
+  manifest.files[0].size_bytes = writer.size_bytes();
+  manifest.files[0].digest = to_hex(writer.digest());
+  write_file(iteration / "manifest.json", print_manifest(manifest));
+  EXPECT_THAT(message_of([&] { run.load(directory.file("ckpt")); }),
+              HasSubstr("c: holds Int, weights are floating-point numbers"));
 }
 
 TEST_F(DamagedCheckpoint, TheTracker) {

