@@ -45,9 +45,9 @@ struct Rates {
   double tflops = 0.1;          // 1e12 operations a second of matrix products
   double memory_gb_per_s = 10;  // element-wise work
   double overhead_us = 50;      // of a segment that runs any operation
-  LinkRate expert;              // exchange of tokens
-  LinkRate pipeline;            // hand-overs
-  LinkRate data;                // sums of gradients
+  LinkRate expert = {};         // exchange of tokens
+  LinkRate pipeline = {};       // hand-overs
+  LinkRate data = {};           // sums of gradients
 
   bool operator==(const Rates&) const = default;
 };

@@ -38,9 +38,9 @@ inline constexpr KeptPart kKeptParts[] = {{"activation", &KeptBytes::activation}
                                           {"dgrad", &KeptBytes::dgrad}};
 
 struct CostBytes {
-  std::optional<KeptBytes> stage;   // of every stage
-  std::map<int, KeptBytes> stages;  // by stage, overrides `stage`
-  std::map<SegmentKey, KeptBytes> segments;
+  std::optional<KeptBytes> stage = {};   // of every stage
+  std::map<int, KeptBytes> stages = {};  // by stage, overrides `stage`
+  std::map<SegmentKey, KeptBytes> segments = {};
 
   bool empty() const { return !stage && stages.empty() && segments.empty(); }
 

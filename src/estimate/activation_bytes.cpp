@@ -299,9 +299,9 @@ class Walk {
     }
   }
 
-  // What the table counts twice. A hidden state that an MTP layer reads is read by a head too. Where
-  // both are here it goes with the second one's input gradient, which is added to the first one's;
-  // where the head is on another rank the layer's gradient is added to the one that came.
+  // What the table counts twice. A hidden state that an MTP layer reads is read by a head too.
+  // Where both are here it goes with the second one's input gradient, which is added to the first
+  // one's; where the head is on another rank the layer's gradient is added to the one that came.
   Bytes shared_hidden_state(const Segment& segment) {
     const bool head = is_head(segment.kind);
     if (!head && segment.kind != SegmentKind::MtpProjection) return 0;

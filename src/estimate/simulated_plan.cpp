@@ -46,7 +46,7 @@ std::vector<KeptBytes> bytes_of_stages(const Config& config, const StageMap& map
                                        const CostBytes& bytes) {
   if (!bytes.empty()) return stage_bytes(bytes, make_layout(config, map));
   if (!knows_model(config.model)) return {};
-  const Layout layout = without_mtp(make_layout(config, map));
+  const Layout layout = make_layout(config, map);
   return model_stage_bytes(layout, model_table(config, layout));
 }
 
@@ -81,8 +81,7 @@ SimulatedPlan simulate_plan(const Config& config, const Schedule& schedule, cons
   const std::vector<KeptBytes> bytes = bytes_of_stages(config, schedule.map, costs.bytes);
   require_known_bytes(config, !bytes.empty());
   const bool transfers = level == "transfers";
-  const Schedule plan =
-      transfers ? verified_transfers(config, schedule) : compute_level(schedule);
+  const Schedule plan = transfers ? verified_transfers(config, schedule) : compute_level(schedule);
   return finished(config, plan,
                   {transfers ? simulate_transfers(plan, costs) : simulate(plan, costs),
                    held_by_cell(plan, bytes), !bytes.empty()});

@@ -96,14 +96,13 @@ KeptBytes sum_of_segments(const CostBytes& bytes, const Layout& layout, Stage st
 
 std::vector<KeptBytes> stage_bytes(const CostBytes& bytes, const Layout& layout) {
   if (bytes.empty()) return {};
-  const Layout decoder = without_mtp(layout);
   std::vector<KeptBytes> stages;
   for (int s = 0; s < layout.map.num_stages(); ++s) {
     const auto own = bytes.stages.find(s);
     if (own != bytes.stages.end()) {
       stages.push_back(own->second);
     } else {
-      stages.push_back(bytes.stage ? *bytes.stage : sum_of_segments(bytes, decoder, Stage(s)));
+      stages.push_back(bytes.stage ? *bytes.stage : sum_of_segments(bytes, layout, Stage(s)));
     }
   }
   return stages;

@@ -15,9 +15,9 @@ namespace weft {
 
 // Of each rank; what is not set is not limited.
 struct PlanLimits {
-  std::optional<int> live_chunks;
-  std::optional<int> pending_wgrads;
-  std::optional<std::int64_t> bytes;  // of activations and of what W's keep
+  std::optional<int> live_chunks = {};
+  std::optional<int> pending_wgrads = {};
+  std::optional<std::int64_t> bytes = {};  // of activations and of what W's keep
 
   bool operator==(const PlanLimits&) const = default;
 };

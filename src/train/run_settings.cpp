@@ -9,7 +9,7 @@
 
 #include "config/flag.h"
 #include "config/flag_text.h"
-#include "costs/costs.h"
+#include "costs/costs_toml.h"
 #include "schedule/csv.h"
 #include "train/files.h"
 #include "train/manifest.h"

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "base/error.h"
+#include "costs/costs_toml.h"
 #include "layout/make_layout.h"
 #include "passes/verify.h"
 #include "schedule/csv.h"
