@@ -229,7 +229,7 @@ TEST(MemoryCurve, OfRandomPlansOfStepsIsTheSumOfTheirStretches) {
     for (const SegmentKind kind :
          {SegmentKind::Embedding, SegmentKind::Attention, SegmentKind::Mlp,
           SegmentKind::SharedExpert, SegmentKind::Experts, SegmentKind::Merge, SegmentKind::Head,
-          SegmentKind::Identity}) {
+          SegmentKind::MtpProjection, SegmentKind::MtpHead, SegmentKind::Identity}) {
       for (const bool moe : {false, true}) {
         bytes.segments[normalised({kind, moe})] = {draw(random, 0, 99), draw(random, 0, 99),
                                                    draw(random, 0, 99), 0, draw(random, 0, 99)};
