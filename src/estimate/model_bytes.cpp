@@ -15,6 +15,7 @@ class StageSteps {
       : stage_(stage),
         first_(stage.value == 0),
         last_(stage.value + 1 == layout.map.num_stages()),
+        sends_(!last_ && !layout.map.is_local(stage, Stage(stage.value + 1))),
         segments_(stage_segments(layout, stage)) {}
 
   void forward() {
@@ -24,7 +25,9 @@ class StageSteps {
       if (segment.kind == SegmentKind::Merge) exchange(WireKind::Combine, segment);
       steps_.push_back(RunForward{segment});
     }
-    if (!last_) steps_.push_back(Release{wire(WireKind::SendForward, -1)});
+    if (last_) return;
+    if (sends_) steps_.push_back(StartWire{wire(WireKind::SendForward, -1)});
+    steps_.push_back(Release{wire(WireKind::SendForward, -1)});
   }
 
   void backward(bool with_wgrads) {
@@ -56,6 +59,7 @@ class StageSteps {
 
   const Stage stage_;
   const bool first_, last_;
+  const bool sends_;  // to another rank
   const std::vector<Segment> segments_;
   std::vector<Step> steps_;
 };

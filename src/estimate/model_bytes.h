@@ -9,9 +9,9 @@
 
 namespace weft {
 
-// [stage], of a layout without MTP layers. The buffers of a hand-over count with the stage that
-// reads them, whether its neighbour is on another rank or not; what comes to be and goes within a
-// stage, wires included, is in `forward`, `backward` and `dgrad`, every wire waited for at once.
+// [stage]. The buffers of a hand-over count with the stage that reads them, whether its neighbour
+// is on another rank or not; what comes to be and goes within a stage, wires included, is in
+// `forward`, `backward` and `dgrad`, every wire waited for at once.
 std::vector<KeptBytes> model_stage_bytes(const Layout& layout, const ActivationTable& table);
 
 }  // namespace weft

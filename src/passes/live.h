@@ -35,7 +35,7 @@ struct Held {
 using PlanHeld = std::vector<std::vector<Held>>;
 
 // By stage: as given for it, else for all, else the sum of its segments. Empty if `bytes` is.
-// Throws UserError if a sum is above kMaxKeptBytes. MTP layers have no segments and count nothing.
+// Throws UserError if a sum is above kMaxKeptBytes.
 std::vector<KeptBytes> stage_bytes(const CostBytes& bytes, const Layout& layout);
 
 // Compute and transfers level; a transfer changes nothing. `bytes` by stage, or empty: not counted.
