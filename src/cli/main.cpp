@@ -27,12 +27,12 @@ int main(int argc, char** argv) {
   // Products must not depend on an operand's address; MKL reads this at its first one.
   setenv("MKL_CBWR", "AUTO,STRICT", 0);
   // Weft says in a line of its own what LibTorch would say in a stack trace.
-  setenv("TORCH_CPP_LOG_LEVEL", "ERROR", 0);
+  setenv("TORCH_CPP_LOG_LEVEL", "FATAL", 0);
   // A reader that goes away shows as EPIPE where it is written to.
   std::signal(SIGPIPE, SIG_IGN);
-  // Whoever started this program with SIGINT ignored wants it to go on.
+  // Whoever started this program with a signal ignored wants it to go on.
   if (std::signal(SIGINT, end_interrupted) == SIG_IGN) std::signal(SIGINT, SIG_IGN);
-  std::signal(SIGTERM, remove_files_and_end);
+  if (std::signal(SIGTERM, remove_files_and_end) == SIG_IGN) std::signal(SIGTERM, SIG_IGN);
   return static_cast<int>(
       weft::run_command({argv + std::min(argc, 1), argv + argc}, weft::process_environment()));
 }

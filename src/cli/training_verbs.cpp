@@ -16,6 +16,7 @@
 #include "comm/local.h"
 #include "comm/run_rank.h"
 #include "config/rules.h"
+#include "config/verb.h"
 #include "estimate/machine_memory.h"
 #include "train/output_lock.h"
 #include "train/outputs.h"
@@ -127,7 +128,18 @@ void run_train(const Request& request, const RunFacts& facts) {
   }
 }
 
+// Each process of a launcher would do the whole of it, and write the same files.
+void require_one_process(const Request& request) {
+  const Rendezvous place = rendezvous_from_environment();
+  if (place.world_size == 1) return;
+  throw UserError(Violation{"one-process", "weft " + std::string(info_of(request.verb).name),
+                            started_by_text(place.started_by) + " has started " +
+                                std::to_string(place.world_size) +
+                                " ranks: this verb runs in one process, without a launcher"});
+}
+
 void run_data(const Request& request, const RunFacts& /*facts*/) {
+  require_one_process(request);
   const DataConfig& data = request.config.data;
   const PrepareStatistics statistics = prepare({.inputs = {data.input},
                                                 .output_prefix = data.output_prefix,
@@ -139,6 +151,7 @@ void run_data(const Request& request, const RunFacts& /*facts*/) {
 }
 
 void run_sample(const Request& request, const RunFacts& /*facts*/) {
+  require_one_process(request);
   std::vector<std::string> warnings;
   const Config config = with_files(request, warnings);
   require_device(config);

@@ -47,13 +47,13 @@ class Frozen : public Workplace {
 
 // It hosts the store: no other rank may wait for an answer of it.
 TEST_F(Frozen, RankZeroByHand) {
-  const Words rank = endless(3, {"--distributed-timeout-seconds=2"});
+  const Words rank = endless(3, {"--distributed-timeout-seconds=4"});
   WeftProcess run(by_hand(free_port(), {rank, rank, rank}));
   const auto ranks = run.ranks(3);
   ASSERT_THAT(ranks, SizeIs(3));
   ASSERT_THAT(wait_for_steps(run, path("m"), 1), SizeIs(testing::Ge(1U)));
   ::kill(ranks.at(0), SIGSTOP);
-  EXPECT_LT(until_gone(ranks, 0, seconds(40)), seconds(2) + kAllGone);
+  EXPECT_LT(until_gone(ranks, 0, seconds(40)), seconds(4) + kAllGone);
   ::kill(ranks.at(0), SIGKILL);
   const Ending ending = run.wait();
   EXPECT_THAT(ending.out, HasSubstr("rank 1: 1\n"));
@@ -95,14 +95,14 @@ TEST_F(Frozen, TheLauncherWhileARankDies) {
 
 TEST_F(Frozen, ARankIsNamedWhoeverMeetsTheDeadline) {
   const int victim = random(3);
-  WeftProcess run(endless(3, {"--distributed-timeout-seconds=3"}));
+  WeftProcess run(endless(3, {"--distributed-timeout-seconds=4"}));
   const auto ranks = run.ranks(3);
   ASSERT_THAT(ranks, SizeIs(3));
   wait_for_steps(run, path("m"), 1);
   ::kill(ranks.at(victim), SIGSTOP);
   const Ending ending = run.wait();
   EXPECT_EQ(ending.exit_code, 1);
-  EXPECT_LT(ending.took, seconds(3) + kAllGone);
+  EXPECT_LT(ending.took, seconds(4) + kAllGone);
   EXPECT_FALSE(ending.left_processes);
   ASSERT_THAT(ending.errors(), SizeIs(1)) << ending.err;
   EXPECT_THAT(ending.errors()[0],
@@ -132,12 +132,12 @@ TEST_F(Frozen, TheStoreBeforeRanksMeet) {
 
 // Ctrl-Z and fg: a stop longer than the deadline is no stall.
 TEST_F(Frozen, AllForAWhile) {
-  WeftProcess run(endless(2, {"--distributed-timeout-seconds=2"}));
+  WeftProcess run(endless(2, {"--distributed-timeout-seconds=4"}));
   const auto ranks = run.ranks(2);
   ASSERT_THAT(ranks, SizeIs(2));
   wait_for_steps(run, path("m"), 1);
   run.signal_group(SIGSTOP);
-  std::this_thread::sleep_for(seconds(3));
+  std::this_thread::sleep_for(seconds(5));
   const std::size_t before = read_metrics(path("m")).size();
   run.signal_group(SIGCONT);
   EXPECT_GE(wait_for_steps(run, path("m"), before + 20).size(), before + 20);

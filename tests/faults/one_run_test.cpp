@@ -37,6 +37,9 @@ TEST_F(OneRun, FlagsAgainstTheLauncher) {
                  "threads-are-one-process: --communicator threads: ");
   expect_refused(started + small({"--train-iters=1", "--local-ranks=4"}),
                  "local-ranks-agree: --local-ranks 4: ");
+  expect_refused(started + Words{WEFT_BINARY, "data", "prepare", "--input", path("data.bin"),
+                                 "--output-prefix", path("out")},
+                 "one-process: weft data: torchrun has started 2 ranks");
 }
 
 TEST_F(OneRun, ASecondOneInTheSameFolderIsRefused) {
