@@ -32,6 +32,12 @@ std::string indented(std::string_view text, std::size_t indent, std::size_t widt
   return result;
 }
 
+std::string listed(std::string_view text, std::size_t width) {
+  std::string lines = indented(text, 4, width);
+  lines[2] = '-';
+  return lines;
+}
+
 std::string print_columns(const std::vector<std::vector<std::string>>& rows,
                           const std::vector<std::size_t>& widths) {
   std::string result;

@@ -15,6 +15,9 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width);
 // Each line of `wrap(text, width - indent)` behind `indent` blanks and with a line end.
 std::string indented(std::string_view text, std::size_t indent, std::size_t width);
 
+// The text as an entry of a list: `  - ` and its lines.
+std::string listed(std::string_view text, std::size_t width);
+
 // Rows of cells, each wrapped to the width of its column; two blanks stand between columns, none at
 // the end of a line. A row has at most as many cells as there are widths.
 std::string print_columns(const std::vector<std::vector<std::string>>& rows,

@@ -78,6 +78,12 @@ std::string read_file(const std::string& path, std::string_view flag) {
   }
 }
 
+std::string_view without_byte_order_mark(std::string_view text) {
+  constexpr std::string_view kMark = "\xef\xbb\xbf";
+  if (text.starts_with(kMark)) text.remove_prefix(kMark.size());
+  return text;
+}
+
 void write_all(int file_descriptor, std::string_view contents, std::string_view what) {
   while (!contents.empty()) {
     const ssize_t count = ::write(file_descriptor, contents.data(), contents.size());

@@ -10,6 +10,9 @@ namespace weft {
 // no such file, it is a directory or may not be read, RuntimeFault if reading fails.
 std::string read_file(const std::string& path, std::string_view flag);
 
+// The text without the mark of UTF-8 that some editors put before it.
+std::string_view without_byte_order_mark(std::string_view text);
+
 // Replaces the file as a whole or not at all: written beside it, flushed to the disk, then renamed,
 // through symbolic links.
 // What is no regular file (a terminal, a pipe, /dev/null) is written to as it is. Throws UserError

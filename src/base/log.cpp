@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <memory>
 
+#include "base/escape.h"
+
 namespace weft {
 namespace {
 
@@ -41,7 +43,8 @@ spdlog::logger& logger() {
 }  // namespace
 
 void log(LogLevel level, std::string_view message) {
-  logger().log(spdlog_level(level), spdlog::string_view_t(message.data(), message.size()));
+  const std::string shown = escaped(message);
+  logger().log(spdlog_level(level), spdlog::string_view_t(shown.data(), shown.size()));
 }
 
 void set_log_level(LogLevel level) { logger().set_level(spdlog_level(level)); }

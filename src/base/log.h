@@ -8,7 +8,8 @@ namespace weft {
 
 enum class LogLevel { Debug, Info, Warning, Error };
 
-// One message; safe from any thread. A message of several lines stays together.
+// One message; safe from any thread. A message of several lines stays together. What it quotes
+// reaches the terminal as text: see base/escape.h.
 void log(LogLevel level, std::string_view message);
 inline void log_debug(std::string_view message) { log(LogLevel::Debug, message); }
 inline void log_info(std::string_view message) { log(LogLevel::Info, message); }

@@ -91,6 +91,12 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
   return " (did you mean " + std::string(prefix) + *nearest + "?)";
 }
 
+std::string counted(std::int64_t count, std::string_view noun) {
+  std::string text = std::to_string(count) + " " + std::string(noun);
+  if (count == 1) return text;
+  return text + (noun.ends_with("ch") || noun.ends_with("s") || noun.ends_with("x") ? "es" : "s");
+}
+
 std::string join(const std::vector<std::string>& parts, std::string_view separator) {
   std::string text;
   for (const std::string& part : parts) {

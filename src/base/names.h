@@ -1,6 +1,7 @@
 // "Did you mean": the known name closest to one that is not known.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,6 +22,9 @@ std::optional<std::string> nearest_name(std::string_view name,
 // ` (did you mean X?)` if there is a nearest name, else an empty string.
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& known,
                          std::string_view prefix = "");
+
+// `1 rank`, `2 ranks`, `3 micro-batches`.
+std::string counted(std::int64_t count, std::string_view noun);
 
 // `a, b, c`.
 std::string join(const std::vector<std::string>& parts, std::string_view separator = ", ");

@@ -1,5 +1,7 @@
 #include "base/numbers.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -36,6 +38,19 @@ std::string print_double(double value) {
   std::string text(buffer, end);
   if (fixed && text.find('.') == std::string::npos) text += ".0";
   return text;
+}
+
+std::string print_rounded(double value, int digits) {
+  if (!std::isfinite(value)) return print_double(value);
+  const double size = std::abs(value);
+  if (size != 0 && (size < 1e-9 || size >= 1e15)) return fmt::format("{:.{}g}", value, digits);
+  const int before = size == 0 ? 1 : static_cast<int>(std::floor(std::log10(size))) + 1;
+  std::string text = fmt::format("{:.{}f}", value, std::max(0, digits - before));
+  if (text.find('.') != std::string::npos) {
+    text.erase(text.find_last_not_of('0') + 1);
+    if (text.ends_with('.')) text.pop_back();
+  }
+  return text == "-0" ? "0" : text;
 }
 
 std::optional<double> parse_double(std::string_view text) { return parse<double>(text); }

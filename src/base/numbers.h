@@ -1,4 +1,4 @@
-// Numbers to text and back without loss; medians.
+// Numbers to text and back, without loss or for a person; medians.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,10 @@ namespace weft {
 // as a float everywhere (`66.0`, `0.0003`, `1e-05`). `nan`, `inf` and `-inf` for what is not
 // finite.
 std::string print_double(double value);
+
+// For a person: about `digits` significant digits, no zeros that say nothing, and an exponent only
+// far from 1: `35.1`, `1485`, `1234567`, `0.00002`, `1e+20`.
+std::string print_rounded(double value, int digits = 6);
 
 // The whole text as a decimal number; a leading `+` is allowed, blanks are not. Empty if it is no
 // number or does not fit.

@@ -4,117 +4,33 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <numeric>
-#include <optional>
 
+#include "base/columns.h"
+#include "base/names.h"
+#include "timeline/grid_scale.h"
 #include "timeline/tracks.h"
 
 namespace weft {
 namespace {
 
-constexpr int kMaxColumns = 4000;
 constexpr int kLeastRoom = 8;
-constexpr int kDotEvery = 4;  // characters, in a grid that is to scale
+constexpr int kIdleRoom = 2;  // a dot and a blank
+constexpr int kDotEvery = 4;  // characters, in a grid without columns
 
-template <class Visit>
-void for_each_work(const Timeline& timeline, Visit visit) {
-  for (const RankTimeline& rank : timeline.ranks) {
-    for (const Event& event : rank.events) {
-      if (is_work(event) && event.end > event.start) visit(event);
-    }
-  }
+int text_size(const GridCell& cell) {
+  return static_cast<int>(std::max({cell.text.size(), cell.above.size(), cell.below.size()}));
 }
 
-// Times as characters of a line: a column is `unit` long and `width` wide.
-struct Scale {
-  double unit = 1;
-  int width = 1;
-  bool exact = false;  // a column per unit; else to scale
+bool takes_time(const GridCell& cell) { return cell.end > cell.start; }
 
-  int at(double time) const { return static_cast<int>(std::lround(time / unit)) * width; }
-};
-
-// The largest unit of which all starts and ends are multiples, if it gives few enough columns.
-std::optional<double> common_unit(const Timeline& timeline, double makespan) {
-  for (const double scale : {1.0, 2.0, 3.0, 4.0, 5.0, 10.0, 20.0, 100.0, 1000.0}) {
-    std::int64_t divisor = 0;
-    bool whole = true;
-    for_each_work(timeline, [&](const Event& event) {
-      for (const double time : {event.start * scale, event.end * scale}) {
-        whole = whole && std::abs(time - std::round(time)) < 1e-6 && time < 1e15;
-        if (whole) divisor = std::gcd(divisor, static_cast<std::int64_t>(std::round(time)));
-      }
-    });
-    if (!whole || divisor == 0) continue;
-    const double unit = static_cast<double>(divisor) / scale;
-    if (makespan / unit > kMaxColumns) return std::nullopt;
-    return unit;
-  }
-  return std::nullopt;
+void put(std::string& line, int at, std::string_view text) {
+  const auto place = static_cast<std::size_t>(at);
+  line.replace(place, std::min(text.size(), line.size() - place),
+               text.substr(0, line.size() - place));
 }
 
-// A label and the space after it.
-double room_of(const Event& event) { return static_cast<double>(short_text(event).size()) + 1; }
-
-// A column per unit, wide enough for every label.
-Scale exact_scale(const Timeline& timeline, double unit) {
-  Scale scale{unit, 2, true};
-  for_each_work(timeline, [&](const Event& event) {
-    const double columns = std::round((event.end - event.start) / unit);
-    const int needed = static_cast<int>(std::ceil(room_of(event) / std::max(columns, 1.0)));
-    scale.width = std::max(scale.width, needed);
-  });
-  return scale;
-}
-
-// A column is a character; every label fits unless the grid would be too long.
-Scale true_scale(const Timeline& timeline, double makespan) {
-  double unit = makespan;
-  for_each_work(timeline, [&](const Event& event) {
-    unit = std::min(unit, (event.end - event.start) / room_of(event));
-  });
-  return {std::max(unit, makespan / kMaxColumns), 1, false};
-}
-
-Scale choose_scale(const Timeline& timeline, double makespan) {
-  const Scale to_scale = true_scale(timeline, makespan);
-  const std::optional<double> unit = common_unit(timeline, makespan);
-  if (!unit) return to_scale;
-  const Scale exact = exact_scale(timeline, *unit);
-  return exact.at(makespan) > 2 * to_scale.at(makespan) ? to_scale : exact;
-}
-
-void put(std::string& line, int at, const std::string& text) {
-  line.replace(static_cast<std::size_t>(at), text.size(), text);
-}
-
-// The label over `size` characters, drawn out with `fill`, the last one a space.
-std::string box_text(const std::string& label, int size, char fill) {
-  if (size == 1) return "|";
-  std::string text = label;
-  text.resize(static_cast<std::size_t>(size - 1), fill);
-  return text + " ";
-}
-
-std::string draw(const RankTimeline& rank, const Scale& scale, int size) {
-  std::string line(static_cast<std::size_t>(size), ' ');
-  const int every = scale.exact ? scale.width : kDotEvery;
-  int idle_from = 0;
-  const auto draw_idle = [&](int to) {
-    for (int at = idle_from; at < to; at += every) line[static_cast<std::size_t>(at)] = '.';
-  };
-  for (const Event& event : rank.events) {
-    if (!is_work(event)) continue;
-    const int first = scale.at(event.start), last = scale.at(event.end);
-    if (last <= first || first < idle_from) continue;
-    draw_idle(first);
-    const bool one_column = scale.exact && last - first == scale.width;
-    put(line, first, box_text(short_text(event), last - first, one_column ? ' ' : '-'));
-    idle_from = last;
-  }
-  draw_idle(size);
-  return line;
+std::string trimmed(const std::string& line) {
+  return line.substr(0, line.find_last_not_of(' ') + 1);
 }
 
 // At most `digits` behind the point, none that say nothing.
@@ -126,7 +42,7 @@ std::string time_text(double time, int digits) {
   return text;
 }
 
-// A round time that leaves room for `size` characters between marks.
+// A round time of at least that length.
 double round_step(double least) {
   const double power = std::pow(10, std::floor(std::log10(least)));
   for (const double factor : {1.0, 2.0, 5.0}) {
@@ -135,68 +51,193 @@ double round_step(double least) {
   return 10 * power;
 }
 
-// Times over the characters [first, first + size), each with a space after it.
-std::string draw_ruler(const Scale& scale, int first, int size, double makespan) {
-  const int columns = scale.width;
-  const double from = first / columns * scale.unit;
-  const int digits =
-      std::clamp(2 - static_cast<int>(std::floor(std::log10(scale.unit * columns))), 0, 9);
-  const int longest = static_cast<int>(time_text(makespan, scale.exact ? 4 : 0).size()) + 3;
+// Texts at places of a line, each with a space after it; those without room are left out.
+class Ruler {
+ public:
+  explicit Ruler(int size) : line_(static_cast<std::size_t>(size), ' ') {}
+
+  void mark(int at, const std::string& text) {
+    const int end = at + static_cast<int>(text.size());
+    if (at < free_ || end > static_cast<int>(line_.size())) return;
+    put(line_, at, text);
+    free_ = end + 1;
+  }
+  const std::string& line() const { return line_; }
+
+ private:
+  std::string line_;
+  int free_ = 0;
+};
+
+// Times over the characters [first, first + size).
+std::string draw_ruler(const GridScale& scale, int first, int size, double makespan) {
+  Ruler ruler(size);
+  if (scale.kind == GridScale::Kind::Ordered) {
+    const auto from = std::ranges::lower_bound(scale.places, first) - scale.places.begin();
+    for (auto i = static_cast<std::size_t>(from);
+         i < scale.times.size() && scale.places[i] < first + size; ++i) {
+      ruler.mark(scale.places[i] - first, time_text(scale.times[i], scale.digits));
+    }
+    return ruler.line();
+  }
+  const bool exact = scale.kind == GridScale::Kind::Exact;
+  const double from = first / scale.column * scale.unit;
   double step = scale.unit;
   double mark = from;
-  if (!scale.exact) {
-    step = round_step(longest * scale.unit);
+  int digits = 4;
+  if (!exact) {
+    digits = std::clamp(2 - static_cast<int>(std::floor(std::log10(scale.unit))), 0, 9);
+    step = round_step(static_cast<double>(time_text(makespan, 0).size() + 3) * scale.unit);
     mark = std::max(0.0, std::ceil(from / step - 1e-9)) * step;
   }
-  std::string line(static_cast<std::size_t>(size), ' ');
-  int free = 0;
   for (; scale.at(mark) - first < size; mark += step) {
-    const std::string text = time_text(mark, scale.exact ? 4 : digits);
-    const int at = scale.at(mark) - first, end = at + static_cast<int>(text.size());
-    if (at < free || end > size) continue;
-    put(line, at, text);
-    free = end + 1;
+    ruler.mark(scale.at(mark) - first, time_text(mark, digits));
   }
-  return line;
+  return ruler.line();
 }
 
-std::string trimmed(const std::string& line) {
-  return line.substr(0, line.find_last_not_of(' ') + 1);
+// A row while its blocks are drawn, one behind the other.
+struct RowPen {
+  const GridRow& row;
+  std::size_t next = 0;  // the first cell that is not finished
+  int drawn = 0;         // characters that earlier blocks show
+};
+
+struct RowLines {
+  std::string above, row, below;
+};
+
+// The text over `size` characters, drawn out with `fill`, the last one a space.
+std::string box_text(const std::string& text, int size, char fill) {
+  std::string box = text;
+  box.resize(static_cast<std::size_t>(size - 1), fill);
+  return box + " ";
+}
+
+// The row's characters [first, last). Lowers `next_first` to the start of a cell that is left to
+// the next block.
+RowLines draw(RowPen& pen, const GridScale& scale, int first, int last, int& next_first) {
+  const std::string blank(static_cast<std::size_t>(last - first), ' ');
+  RowLines lines{blank, blank, blank};
+  const bool exact = scale.kind == GridScale::Kind::Exact;
+  const int every = exact ? scale.column : kDotEvery;
+  int idle_from = std::max(first, pen.drawn);
+  const auto draw_idle = [&](int to) {
+    for (int at = idle_from; at < to; at += every) {
+      const bool touches = !exact && at == to - 1;
+      if (!touches) put(lines.row, at - first, ".");
+    }
+    idle_from = to;
+  };
+  for (; pen.next < pen.row.cells.size(); ++pen.next) {
+    const GridCell& cell = pen.row.cells[pen.next];
+    if (!takes_time(cell)) continue;
+    const int start = scale.at(cell.start), end = scale.at(cell.end);
+    if (start >= last) break;
+    const bool begins = start >= std::max(first, pen.drawn);
+    if (begins) draw_idle(start);
+    if (begins && end > last && last - start < text_size(cell) && start > first) {
+      pen.drawn = start;
+      next_first = std::min(next_first, start);
+      return lines;
+    }
+    const int from = std::max({start, first, pen.drawn}), to = std::min(end, last);
+    const bool one_column = exact && end - start == scale.column;
+    const std::string box = box_text(cell.text, end - start, one_column ? ' ' : '-');
+    put(lines.row, from - first,
+        std::string_view(box).substr(static_cast<std::size_t>(from - start),
+                                     static_cast<std::size_t>(to - from)));
+    if (begins) {
+      put(lines.above, start - first, cell.above);
+      put(lines.below, start - first, cell.below);
+    }
+    idle_from = to;
+    if (end > last) break;
+  }
+  draw_idle(last);
+  pen.drawn = last;
+  return lines;
+}
+
+std::string not_drawn_text(int not_drawn, bool any_drawn) {
+  if (not_drawn == 0) return "";
+  const std::string cells = counted(not_drawn, "cell");
+  if (!any_drawn) return "nothing to draw: all costs are 0, of " + cells + " none takes any time";
+  return cells +
+         (not_drawn == 1 ? " takes no time and is not drawn" : " take no time and are not drawn");
 }
 
 }  // namespace
 
-std::string print_grid(const Timeline& timeline, int width) {
-  double makespan = 0;
-  for_each_work(timeline, [&](const Event& event) { makespan = std::max(makespan, event.end); });
-  if (makespan <= 0) return "";
-  std::vector<std::string> names;
+std::string print_grid(const std::vector<GridRow>& rows, int width) {
+  std::vector<GridSpan> spans, gaps;
+  std::vector<double> last_ends;
+  std::vector<RowPen> pens;
+  int not_drawn = 0;
   std::size_t name_size = 4;
-  for (const RankTimeline& rank : timeline.ranks) {
-    names.push_back(fmt::format("rank {}", rank.rank.value));
-    name_size = std::max(name_size, names.back().size());
+  double makespan = 0;
+  for (const GridRow& row : rows) {
+    pens.push_back({row});
+    name_size = std::max({name_size, row.name.size(), row.above.size(), row.below.size()});
+    double idle_from = 0;
+    for (const GridCell& cell : row.cells) {
+      if (!takes_time(cell)) {
+        ++not_drawn;
+        continue;
+      }
+      spans.push_back({cell.start, cell.end, text_size(cell) + 1});
+      if (cell.start > idle_from) gaps.push_back({idle_from, cell.start, kIdleRoom});
+      idle_from = cell.end;
+      makespan = std::max(makespan, cell.end);
+    }
+    last_ends.push_back(idle_from);
   }
-  const int room = std::max(kLeastRoom, width - static_cast<int>(name_size) - 2);
-  Scale scale = choose_scale(timeline, makespan);
-  scale.width = std::min(scale.width, room);
-  const int size = std::max(1, scale.at(makespan));
-  std::vector<std::string> lines;
-  for (const RankTimeline& rank : timeline.ranks) lines.push_back(draw(rank, scale, size));
+  const auto room_of_notes = static_cast<std::size_t>(std::max(kLeastRoom, width));
+  const std::string note =
+      not_drawn == 0 ? "" : indented(not_drawn_text(not_drawn, !spans.empty()), 0, room_of_notes);
+  if (spans.empty()) return note;
+  for (const double end : last_ends) {
+    if (end < makespan) gaps.push_back({end, makespan, kIdleRoom});
+  }
 
-  const int per_block = room / scale.width * scale.width;
+  const int room = std::max(kLeastRoom, width - static_cast<int>(name_size) - 2);
+  GridScale scale = choose_scale(spans, gaps);
+  scale.column = std::min(scale.column, room);
+  const int size = std::max(1, scale.at(makespan));
+  const int per_block = room / scale.column * scale.column;
+
   std::string out;
-  for (int first = 0; first < size; first += per_block) {
-    const int count = std::min(per_block, size - first);
+  const auto add_line = [&](const std::string& name, const std::string& line) {
+    out += trimmed(fmt::format("{:<{}}  {}", name, name_size, line)) + "\n";
+  };
+  for (int first = 0; first < size;) {
+    const int last = std::min(size, first + per_block);
+    int next_first = last;
     if (first > 0) out += "\n";
-    const std::string ruler = draw_ruler(scale, first, count, makespan);
-    out += trimmed(fmt::format("{:<{}}  {}", "time", name_size, ruler)) + "\n";
-    for (std::size_t r = 0; r < lines.size(); ++r) {
-      const std::string part =
-          lines[r].substr(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
-      out += trimmed(fmt::format("{:<{}}  {}", names[r], name_size, part)) + "\n";
+    add_line("time", draw_ruler(scale, first, last - first, makespan));
+    for (RowPen& pen : pens) {
+      const RowLines lines = draw(pen, scale, first, last, next_first);
+      if (!trimmed(lines.above).empty()) add_line(pen.row.above, lines.above);
+      add_line(pen.row.name, lines.row);
+      if (!trimmed(lines.below).empty()) add_line(pen.row.below, lines.below);
+    }
+    first = next_first;
+  }
+  if (scale.kind == GridScale::Kind::Ordered) {
+    out += indented("not to scale: columns follow the order of starts and ends", 0, room_of_notes);
+  }
+  return out + note;
+}
+
+std::string print_grid(const Timeline& timeline, int width) {
+  std::vector<GridRow> rows;
+  for (const RankTimeline& rank : timeline.ranks) {
+    GridRow& row = rows.emplace_back(GridRow{fmt::format("rank {}", rank.rank.value), {}});
+    for (const Event& event : rank.events) {
+      if (is_work(event)) row.cells.push_back({event.start, event.end, short_text(event)});
     }
   }
-  return out;
+  return print_grid(rows, width);
 }
 
 }  // namespace weft

@@ -145,6 +145,7 @@ Json page_timeline_to_json(const PageTimeline& shown) {
                      {"memory", memory_to_json(rank)}});
   }
   return {{"label", shown.label},
+          {"plan", shown.plan},
           {"unit", timeline.unit},
           {"makespan", rounded(metrics.makespan)},
           {"wires", has_wires(timeline)},

@@ -12,6 +12,7 @@ namespace weft {
 struct PageTimeline {
   std::string label;  // `measured`, `predicted`
   Timeline timeline;
+  std::string plan = {};  // schedule and sizes, may be empty
 };
 
 struct Page {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/times.h"
 #include "timeline/metrics.h"
 #include "timeline/palette.h"
 #include "timeline/tracks.h"
@@ -172,8 +173,8 @@ class Picture {
     }
     const double whole =
         std::max(1e-300, metrics_.makespan * static_cast<double>(timeline_.ranks.size()));
-    std::string facts = fmt::format("{:.6g} {}, bubble {:.1f} %", metrics_.makespan, timeline_.unit,
-                                    100 * bubble / whole);
+    std::string facts = fmt::format(
+        "{}, bubble {:.1f} %", print_time(metrics_.makespan, timeline_.unit), 100 * bubble / whole);
     if (exposed > 0)
       facts += fmt::format(", exposed communication {:.1f} %", 100 * exposed / whole);
     return text_at(kMargin, kMargin + 14, title_, " font-size=\"15\" font-weight=\"bold\"") +

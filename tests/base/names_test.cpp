@@ -41,5 +41,11 @@ TEST(DidYouMean, IsEmptyWithoutANeighbour) {
   EXPECT_EQ(did_you_mean("zzz", {"schedule"}), "");
 }
 
+TEST(Counted, OneAndMany) {
+  EXPECT_EQ(counted(1, "rank"), "1 rank");
+  EXPECT_EQ(counted(0, "rank"), "0 ranks");
+  EXPECT_EQ(counted(2, "micro-batch"), "2 micro-batches");
+}
+
 }  // namespace
 }  // namespace weft

@@ -34,6 +34,20 @@ TEST(PrintDouble, ReadsBackToTheSameBits) {
   }
 }
 
+TEST(PrintRounded, IsForPeople) {
+  EXPECT_EQ(print_rounded(35.099999999999994), "35.1");
+  EXPECT_EQ(print_rounded(317.6999999999997), "317.7");
+  EXPECT_EQ(print_rounded(1485), "1485");
+  EXPECT_EQ(print_rounded(1234567), "1234567");
+  EXPECT_EQ(print_rounded(-2.5), "-2.5");
+  EXPECT_EQ(print_rounded(2.0 / 3), "0.666667");
+  EXPECT_EQ(print_rounded(2.0 / 3, 4), "0.6667");
+  EXPECT_EQ(print_rounded(0.00002), "0.00002");
+  EXPECT_EQ(print_rounded(1e20), "1e+20");
+  EXPECT_EQ(print_rounded(7.431e-13), "7.431e-13");
+  EXPECT_EQ(print_rounded(-0.0), "0");
+}
+
 TEST(ParseNumbers, TakeTheWholeText) {
   EXPECT_EQ(parse_int64("8"), 8);
   EXPECT_EQ(parse_int64("+8"), 8);

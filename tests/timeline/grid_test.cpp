@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <random>
+#include <sstream>
 
 #include "timeline/events.h"
 
@@ -127,6 +128,108 @@ TEST(Grid, ALabelWiderThanTheLineIsCut) {
 }
 
 TEST(Grid, NothingToDraw) { EXPECT_EQ(print_grid(Timeline{"units", {rank_of(0, 0, {})}}), ""); }
+
+TEST(Grid, SaysThatCellsTakeNoTime) {
+  EXPECT_EQ(print_grid(Timeline{"units", {rank_of(0, 0, {cell("0F0", 0, 0), cell("0B0", 0, 0)})}}),
+            "nothing to draw: all costs are 0, of 2 cells none takes any time\n");
+  EXPECT_EQ(
+      print_grid(Timeline{
+          "units", {rank_of(0, 2, {cell("0F0", 0, 1), cell("0I0", 1, 2), cell("0W0", 2, 2)})}}),
+      "time    0   1\n"
+      "rank 0  0F0 0I0\n"
+      "1 cell takes no time and is not drawn\n");
+}
+
+// To scale 0F0 would take 4 characters and 0B0 four million.
+TEST(Grid, WhatIsFarTooLongKeepsTheOrderAlone) {
+  const Timeline timeline{"units",
+                          {rank_of(0, 0, {cell("0F0", 0, 0.001), cell("0B0", 0.001, 1000)}),
+                           rank_of(1, 0, {cell("1F0", 0.001, 0.002), cell("1F1", 0.002, 0.003)})}};
+  EXPECT_EQ(print_grid(timeline),
+            "time    0   0.001\n"
+            "rank 0  0F0 0B0------\n"
+            "rank 1  .   1F0 1F1 .\n"
+            "not to scale: columns follow the order of starts and ends\n");
+}
+
+// 24 characters leave 16: the pair, at 12, has 4 of its 8 before the fold.
+TEST(Grid, ACellWhoseTextDoesNotFitStandsInTheNextBlock) {
+  const Timeline timeline{"units",
+                          {rank_of(0, 0,
+                                   {cell("0F0", 0, 1), cell("0F1", 1, 2), cell("0F2", 2, 3),
+                                    cell("(0F3;0B0)OVERLAP_F_B", 3, 5), cell("0B1", 5, 6)}),
+                           rank_of(1, 0, {cell("1F0", 1, 2), cell("1B0", 2, 6)})}};
+  EXPECT_EQ(print_grid(timeline, 24),
+            "time    0   1   2   3\n"
+            "rank 0  0F0 0F1 0F2\n"
+            "rank 1  .   1F0 1B0-----\n"
+            "\n"
+            "time    3   4   5\n"
+            "rank 0  0F3;0B0 0B1\n"
+            "rank 1      -------\n");
+}
+
+TEST(Grid, LinesOverAndUnderARow) {
+  const std::vector<GridRow> rows = {
+      {"rank 0", {{0, 1, "0F0", "", "0F0"}, {1, 3, "0B0", "0B0 0B1", ""}}, "receive", "send"}};
+  EXPECT_EQ(print_grid(rows),
+            "time     0   1   2\n"
+            "receive      0B0 0B1\n"
+            "rank 0   0F0 0B0----\n"
+            "send     0F0\n");
+}
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> words;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("rank ")) continue;
+    std::istringstream cells(line);
+    std::string word;
+    cells >> word >> word;
+    while (cells >> word) {
+      word.erase(std::min(word.find('-'), word.size()));
+      if (!word.empty() && word != ".") words.push_back(word);
+    }
+  }
+  std::sort(words.begin(), words.end());
+  return words;
+}
+
+// Whatever the times and however often the grid is folded: each name is there once, as it is.
+TEST(Grid, EveryNameIsWholeAndThereOnce) {
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  for (int round = 0; round < 200; ++round) {
+    Timeline timeline{"units", {}};
+    const double grain = round % 4 == 0 ? 1 : round % 4 == 1 ? 0.1 : 0.0137;
+    std::vector<std::string> names;
+    for (int r = 0; r < 4; ++r) {
+      double time = static_cast<double>(random() % 5) * grain;
+      RankTimeline rank = rank_of(r, 0, {});
+      for (int i = 0; i < 60; ++i) {
+        const bool huge = round % 4 == 3 && random() % 20 == 0;
+        const double length = static_cast<double>(1 + random() % 9) * grain * (huge ? 1e6 : 1);
+        const std::string number = std::to_string(1000 * r + i);
+        const bool pair = random() % 3 == 0;
+        names.push_back(pair ? "7F" + number + ";0B" + number : "31F" + number);
+        rank.events.push_back(
+            cell(pair ? "(7F" + number + ";0B" + number + ")OVERLAP_F_B" : "31F" + number, time,
+                 time + length));
+        time += length + static_cast<double>(random() % 3) * grain;
+      }
+      timeline.ranks.push_back(std::move(rank));
+    }
+    std::sort(names.begin(), names.end());
+    for (const int width : {80, 40, 131}) {
+      const std::string text = print_grid(timeline, width);
+      ASSERT_EQ(words_of(text), names) << text;
+      ASSERT_LE(longest_line(text), static_cast<std::size_t>(width));
+      ASSERT_LE(text.size(), 4U * 60U * 400U);  // it ends, and in proportion to the cells
+    }
+  }
+}
 
 }  // namespace
 }  // namespace weft
