@@ -33,10 +33,11 @@ void write_result(const OutputConfig& output, std::string_view text) {
   }
 }
 
-int terminal_width(const OutputConfig& output) {
+int terminal_width(const OutputConfig& output, int otherwise) {
   winsize size{};
   const bool terminal = output.output.empty() && isatty(STDOUT_FILENO) == 1;
-  if (!terminal || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
+  const bool known = terminal && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  if (!known) return otherwise;
   return std::max(40, static_cast<int>(size.ws_col));
 }
 

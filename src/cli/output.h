@@ -18,8 +18,8 @@ void write_result(const OutputConfig& output, std::string_view text);
 // The --format asked for, else `text` where the result goes to a terminal, else `otherwise`.
 std::string format_of(const OutputConfig& output, std::string_view otherwise);
 
-// Columns that a text result may have: those of the terminal that it goes to (at least 40),
-// else 80.
-int terminal_width(const OutputConfig& output);
+// Columns that a text result may have: those of the terminal that it goes to (at least 40), else
+// `otherwise`.
+int terminal_width(const OutputConfig& output, int otherwise = 80);
 
 }  // namespace weft

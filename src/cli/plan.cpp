@@ -25,14 +25,16 @@ SearchReport search_with_status(const Request& request, const RunFacts& facts) {
 }  // namespace
 
 void run_plan(const Request& request, const RunFacts& facts) {
+  constexpr int kWidth = 100;
+  const int width = terminal_width(request.config.output, kWidth);
   const bool json = format_of(request.config.output, "json") == "json";
   if (request.config.plan.search) {
     const SearchReport report = search_with_status(request, facts);
-    write_result(request.config.output, json ? search_json(report) : search_text(report));
+    write_result(request.config.output, json ? search_json(report) : search_text(report, width));
     return;
   }
   const RunReport report = make_run_report(request, facts);
-  write_result(request.config.output, json ? report_json(report) : report_text(report));
+  write_result(request.config.output, json ? report_json(report) : report_text(report, width));
 }
 
 }  // namespace weft

@@ -27,7 +27,9 @@ ReportInput read_input(const Config& config) {
     input.predicted = input.measured->predicted;
   }
   if (!config.report.predicted.empty()) {
-    input.predicted = read_timeline(config.report.predicted, "--predicted").timeline;
+    TimelineFile file = read_timeline(config.report.predicted, "--predicted");
+    input.predicted = std::move(file.timeline);
+    input.predicted_title = std::move(file.title);
   }
   return input;
 }
@@ -45,9 +47,13 @@ void write_costs(const Timeline& timeline, const std::string& path) {
 std::string page_of(const Report& report, ReportInput input) {
   Page page{report.title.empty() ? "Weft report" : report.title, {}, report_tables(report)};
   if (input.measured) {
-    page.timelines.push_back({"measured", std::move(input.measured->timeline)});
+    page.timelines.push_back(
+        {"measured", std::move(input.measured->timeline), std::move(input.measured->title)});
   }
-  if (input.predicted) page.timelines.push_back({"predicted", std::move(*input.predicted)});
+  if (input.predicted) {
+    page.timelines.push_back(
+        {"predicted", std::move(*input.predicted), std::move(input.predicted_title)});
+  }
   return print_html(page);
 }
 
@@ -64,7 +70,7 @@ void run_report(const Request& request, const RunFacts& /*facts*/) {
   } else if (format == "json") {
     write_result(config.output, print_report_json(report));
   } else {
-    write_result(config.output, print_report_text(report));
+    write_result(config.output, print_report_text(report, terminal_width(config.output, 100)));
   }
 }
 

@@ -13,7 +13,10 @@
 #include "config/rules.h"
 #include "config/rules_text.h"
 #include "config/script_summary.h"
+#include "costs/costs.h"
+#include "costs/costs_toml.h"
 #include "layout/layout_string.h"
+#include "layout/make_layout.h"
 #include "passes/verify.h"
 #include "schedule/csv.h"
 #include "schedule/text.h"
@@ -103,6 +106,38 @@ void leave_open(Request& request) {
   }
 }
 
+// Verbs that lay a known number of layers out.
+bool has_layout(const Request& request) {
+  switch (request.verb) {
+    case Verb::Schedule:
+    case Verb::Simulate:
+    case Verb::Layout:
+      return true;
+    case Verb::Plan:
+      return !request.config.plan.search;
+    case Verb::Train:  // else the layers are those of the model to load
+      return request.config.model.num_layers.has_value();
+    default:
+      return false;
+  }
+}
+
+// Which layers lie where is checked under every verb. A split that does not divide is said here
+// alone (of a plan it is a note), and what costs from a file leave out. Throws UserError.
+void check_layout(const Request& request, const RunFacts& facts, bool says) {
+  if (!has_layout(request)) return;
+  const Config config = resolved(request.config, facts);
+  const Layout layout = make_layout(config, make_stage_map(config, facts));
+  if (!says) return;
+  if (const std::string& file = config.train.costs; !file.empty()) {
+    for (const std::string& gap : cost_gaps(read_costs(file), layout)) {
+      log_warning("--costs " + file + ": " + gap);
+    }
+  }
+  if (request.verb == Verb::Plan) return;
+  if (const auto note = uneven_note(config, layout)) log_info(*note);
+}
+
 VerbFunction function_of(const VerbInfo& info) {
   for (const std::vector<VerbEntry>& table : {plan_verbs(), training_verbs()}) {
     for (const VerbEntry& entry : table) {
@@ -127,12 +162,13 @@ void run_verb(const std::string& name, const std::vector<std::string>& arguments
   }
   require_built(info);
   if (request.config.plan.rules) {
-    print_result(print_rules());
+    write_result(request.config.output, print_rules(terminal_width(request.config.output, 100)));
     return;
   }
   take_model(request, violations);
   const RunFacts facts = gather_facts(request, violations);
-  if (says_warnings(environment)) {
+  const bool says = says_warnings(environment);
+  if (says) {
     for (const std::string& warning : request.warnings) log_warning(warning);
   }
   if (request.config.plan.search) leave_open(request);
@@ -142,18 +178,22 @@ void run_verb(const std::string& name, const std::vector<std::string>& arguments
   }
   if (!violations.empty()) {
     // Whoever pastes a launch script wants to know of every flag, not only of those refused.
-    const std::string script = info.verb == Verb::Plan ? script_summary(request) : "";
+    const std::string script =
+        info.verb == Verb::Plan ? print_script_flags(script_flags_of(request)) : "";
     if (!script.empty()) log_info("flags of a launch script\n" + script);
     throw UserError(std::move(violations));
   }
   if (!facts.schedule_file_findings.empty()) throw PlanError(facts.schedule_file_findings);
+  check_layout(request, facts, says);
   function_of(info)(request, facts);
 }
 
 void run_arguments(const std::vector<std::string>& arguments,
                    const EnvironmentVariables& environment) {
   const std::string first = arguments.empty() ? "--help" : arguments.front();
-  if (first == "--help" || first == "-h" || first == "help") {
+  if (first == "help" && arguments.size() > 1) {
+    print_result(verb_help(find_verb(arguments[1]).verb));
+  } else if (first == "--help" || first == "-h" || first == "help") {
     print_result(program_help());
   } else if (first == "--version") {
     print_result("weft " WEFT_VERSION "\n");

@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "cli/output.h"
+#include "cli/schedule_text.h"
 #include "cli/verbs.h"
 #include "costs/costs.h"
 #include "estimate/simulated_plan.h"
@@ -11,6 +11,7 @@
 #include "plan/run_plan.h"
 #include "schedule/csv.h"
 #include "schedule/text.h"
+#include "simulate/simulate.h"
 #include "timeline/grid.h"
 #include "timeline/html.h"
 #include "timeline/svg.h"
@@ -69,16 +70,6 @@ std::string schedule_json(const Config& config, const Schedule& schedule, const 
   return json.dump(1) + "\n";
 }
 
-// One line per cell: for a person, where there is no unit of time to draw by.
-std::string list_text(const Rows& rows) {
-  std::string text;
-  for (std::size_t rank = 0; rank < rows.size(); ++rank) {
-    text += "rank " + std::to_string(rank) + "\n";
-    for (const std::string& cell : rows[rank]) text += "  " + cell + "\n";
-  }
-  return text;
-}
-
 Rows lowered_rows(const Config& config, const Schedule& schedule) {
   if (config.output.level == "compute") return rows_of(compute_level(schedule));
   if (config.output.level == "transfers") return rows_of(verified_transfers(config, schedule));
@@ -93,19 +84,17 @@ Timeline timeline_of(const Config& config, const Schedule& schedule) {
   return simulate_plan(config, schedule, costs, level).timeline;
 }
 
-// Null for a format that lists cells.
-std::optional<std::string> drawn(const Config& config, const Schedule& schedule,
-                                 const std::string& format) {
-  if (format == "svg") {
-    return print_svg(timeline_of(config, schedule), schedule_title(config));
+std::string text_of(const Config& config, const Schedule& schedule) {
+  const int width = terminal_width(config.output);
+  if (config.output.level == "steps") {
+    const Costs costs = step_costs(config);
+    const StepPlan plan =
+        lower(schedule, make_layout(config, schedule.map), costs, lower_options(config));
+    return steps_text(plan, simulate(plan, costs), width);
   }
-  if (format == "html") {
-    return print_html({schedule_title(config), {{"simulated", timeline_of(config, schedule)}}, {}});
-  }
-  if (format == "text" && config.output.level == "compute") {
-    return print_grid(timeline_of(config, schedule), terminal_width(config.output));
-  }
-  return std::nullopt;
+  const Timeline compute = simulate(compute_level(schedule), given_costs(config));
+  if (config.output.level == "compute") return print_grid(compute, width);
+  return transfers_text(verified_transfers(config, schedule), compute, width);
 }
 
 }  // namespace
@@ -115,19 +104,21 @@ void run_schedule(const Request& request, const RunFacts& facts) {
   const Schedule schedule = make_schedule(config, given_costs(config));
   require_none(verify_order(schedule));
   const std::string format = format_of(config.output, "csv");
-  if (const std::optional<std::string> picture = drawn(config, schedule, format)) {
-    write_result(config.output, *picture);
-    return;
-  }
-  // A list is held to the limits, as a picture is.
-  if (limits_of(config) != PlanLimits{}) timeline_of(config, schedule);
-  const Rows rows = lowered_rows(config, schedule);
-  if (format == "csv") {
-    write_result(config.output, csv_text(rows));
-  } else if (format == "json") {
-    write_result(config.output, schedule_json(config, schedule, rows));
+  // A list and a text are held to the limits, as a picture is.
+  const bool drawn = format == "svg" || format == "html";
+  if (!drawn && limits_of(config) != PlanLimits{}) timeline_of(config, schedule);
+  if (format == "text") {
+    write_result(config.output, text_of(config, schedule));
+  } else if (format == "svg") {
+    write_result(config.output, print_svg(timeline_of(config, schedule), schedule_title(config)));
+  } else if (format == "html") {
+    write_result(
+        config.output,
+        print_html({schedule_title(config), {{"simulated", timeline_of(config, schedule)}}, {}}));
   } else {
-    write_result(config.output, list_text(rows));
+    const Rows rows = lowered_rows(config, schedule);
+    write_result(config.output,
+                 format == "csv" ? csv_text(rows) : schedule_json(config, schedule, rows));
   }
 }
 

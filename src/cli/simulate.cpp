@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/log.h"
-#include "base/numbers.h"
+#include "base/times.h"
 #include "cli/output.h"
 #include "cli/verbs.h"
 #include "costs/costs.h"
@@ -68,14 +68,13 @@ nlohmann::ordered_json curve_json(const std::vector<Sample>& samples, T Sample::
 nlohmann::ordered_json rank_json(const Simulation& simulation, std::size_t r, bool with_events) {
   const RankMetrics& metrics = simulation.metrics.ranks[r];
   const RankTimeline& rank = simulation.plan.timeline.ranks.at(r);
-  nlohmann::ordered_json json = {
-      {"rank", r},
-      {"busy", metrics.busy},
-      {"idle", metrics.idle},
-      {"bubble", metrics.bubble},
-      {"exposed_communication", metrics.exposed_communication},
-      {"peak_live_chunks", simulation.live.at(r).peak_live_chunks},
-      {"max_pending_wgrads", simulation.live.at(r).max_pending_wgrads}};
+  nlohmann::ordered_json json = {{"rank", r},
+                                 {"busy", metrics.busy},
+                                 {"idle", metrics.idle},
+                                 {"bubble", metrics.bubble},
+                                 {"exposed_communication", metrics.exposed_communication},
+                                 {"peak_live_chunks", simulation.live.at(r).peak_live_chunks},
+                                 {"max_pending_wgrads", simulation.live.at(r).max_pending_wgrads}};
   if (simulation.plan.bytes_known) json["peak_activation_bytes"] = peak_bytes(rank);
   if (!with_events) return json;
   json["events"] = events_json(rank);
@@ -100,23 +99,23 @@ std::string simulation_json(const Simulation& simulation, bool with_events) {
 
 std::string simulation_text(const Simulation& simulation) {
   const Timeline& timeline = simulation.plan.timeline;
-  std::string text =
-      "makespan " + print_double(simulation.metrics.makespan) + " " + timeline.unit + "\n";
+  std::string text = "makespan " + print_time(simulation.metrics.makespan, timeline.unit) + "\n";
   if (simulation.makespan_without) {
-    text += "without --overlap-outside-steady " + print_double(*simulation.makespan_without) + " " +
-            timeline.unit + "\n";
+    text += "without --overlap-outside-steady " +
+            print_time(*simulation.makespan_without, timeline.unit) + "\n";
   }
+  const TimeScale scale = time_scale(simulation.metrics.makespan, timeline.unit);
   const bool bytes = simulation.plan.bytes_known;
-  text += "\n";
-  text += fmt::format("{:>4} {:>10} {:>10} {:>10} {:>10} {:>12} {:>12}{}\n", "rank", "busy", "idle",
-                      "bubble", "exposed", "live chunks", "pending W",
-                      bytes ? "   peak bytes" : "");
+  text +=
+      fmt::format("\n{:>4} {:>10} {:>10} {:>10} {:>10} {:>12} {:>12}{}\n", "rank", "busy", "idle",
+                  "bubble", "exposed", "live chunks", "pending W", bytes ? "   peak bytes" : "");
   for (std::size_t r = 0; r < simulation.metrics.ranks.size(); ++r) {
     const RankMetrics& rank = simulation.metrics.ranks[r];
     const LiveCounts& live = simulation.live.at(r);
-    text += fmt::format("{:>4} {:>10.6g} {:>10.6g} {:>10.6g} {:>10.6g} {:>12} {:>12}", r, rank.busy,
-                        rank.idle, rank.bubble, rank.exposed_communication, live.peak_live_chunks,
-                        live.max_pending_wgrads);
+    text += fmt::format("{:>4} {:>10} {:>10} {:>10} {:>10} {:>12} {:>12}", r,
+                        scale.text(rank.busy, 6), scale.text(rank.idle, 6),
+                        scale.text(rank.bubble, 6), scale.text(rank.exposed_communication, 6),
+                        live.peak_live_chunks, live.max_pending_wgrads);
     if (bytes) text += fmt::format(" {:>12}", print_bytes(peak_bytes(timeline.ranks.at(r))));
     text += "\n";
   }

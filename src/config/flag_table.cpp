@@ -124,7 +124,8 @@ std::vector<Flag> own_flags() {
        .default_text = "P"}},
       {"pipeline-model-parallel-layout", kSchedule, kPlans,
        plan<&S::pipeline_model_parallel_layout>,
-       "stages in forward order, joined by |: E embedding, t layer, L loss; t*3, (tt|)*2"},
+       "stages in forward order, joined by |: E embedding, t layer, m multi-token prediction "
+       "layer, L loss; t*3, (tt|)*2"},
       {"max-live-chunks", kSchedule, kPlans, plan<&S::max_live_chunks>,
        "chunks whose activations a rank may keep at once: auto searches under it, other schedules "
        "are held to it", {.min = 1, .max = kMaxMicroBatches,
@@ -311,7 +312,9 @@ std::vector<Flag> own_flags() {
        "TOML file: times as `weft report --costs` writes them, or rates of a device and its links"},
 
       {"level", kOutput, kCosts, output<&O::level>,
-       "how far lowered; simulate: by default steps if the costs name wires",
+       "how far lowered; simulate: by default steps if the costs name wires; schedule as text: "
+       "compute a grid of cells over time, transfers the grid with receives over and sends under "
+       "each rank, steps when each cell starts and its steps",
        {.choices = {"compute", "transfers", "steps"}}},
       {"format", kOutput, kShows | kReport, output<&O::format>,
        "form of the result; csv and svg are for schedule, html for schedule, simulate and report",

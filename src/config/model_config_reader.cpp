@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/numbers.h"
+#include "config/flag.h"
 
 namespace weft {
 namespace {
@@ -125,6 +126,14 @@ void ModelConfigReader::set(std::string_view flag, std::string text, std::string
 }
 
 ModelDescription ModelConfigReader::finish() {
+  // Beside others a value that its flag refuses is named here; alone where the flag is set.
+  Config scratch;
+  for (const auto& [name, value] : description_.flags) {
+    if (violations_.empty()) break;
+    const std::string place = description_.source + ": " + value.key + " = " + value.text;
+    auto refused = set_flag(*find_flag(name), value.text, place, scratch);
+    if (refused) violations_.push_back(std::move(*refused));
+  }
   if (!violations_.empty()) throw UserError(std::move(violations_));
   return std::move(description_);
 }

@@ -54,11 +54,11 @@ void read_common(Reader& reader) {
   read_rope(reader);
 }
 
-// The number of experts has three names; transformers adds the auxiliary loss only if the router's
-// logits are asked for.
-void read_experts(Reader& reader) {
-  std::string key = "num_local_experts";
-  for (const char* other : {"num_experts", "n_routed_experts"}) {
+// The number of experts has three names, `usual` the family's own; transformers adds the auxiliary
+// loss only if the router's logits are asked for.
+void read_experts(Reader& reader, const char* usual) {
+  std::string key = usual;
+  for (const char* other : {"num_local_experts", "num_experts", "n_routed_experts"}) {
     if (reader.whole(other)) key = other;
   }
   reader.take_whole("num-experts", key, true);
@@ -85,7 +85,7 @@ void add_bias(Reader& reader, bool input, bool output) {
 
 void read_mixtral(Reader& reader) {
   read_common(reader);
-  read_experts(reader);
+  read_experts(reader, "num_local_experts");
   read_grouped_queries(reader);
   reader.take_whole("ffn-hidden-size", "intermediate_size", true);
   reader.take_whole("moe-ffn-hidden-size", "intermediate_size");
@@ -109,7 +109,7 @@ void read_sparse_layers(Reader& reader) {
 
 void read_qwen(Reader& reader) {
   read_common(reader);
-  read_experts(reader);
+  read_experts(reader, "num_experts");
   read_grouped_queries(reader);
   read_sparse_layers(reader);
   reader.take_whole("ffn-hidden-size", "intermediate_size", true);
@@ -138,7 +138,7 @@ void read_qwen3(Reader& reader) {
 
 void read_olmoe(Reader& reader) {
   read_common(reader);
-  read_experts(reader);
+  read_experts(reader, "num_experts");
   read_grouped_queries(reader);
   reader.take_whole("ffn-hidden-size", "intermediate_size", true);
   reader.take_whole("moe-ffn-hidden-size", "intermediate_size");
@@ -152,7 +152,7 @@ void read_olmoe(Reader& reader) {
 
 // Experts as DeepSeek and GLM have them: the first layers dense, shared experts as one MLP.
 void read_deepseek_experts(Reader& reader) {
-  read_experts(reader);
+  read_experts(reader, "n_routed_experts");
   reader.take_whole("ffn-hidden-size", "intermediate_size", true);
   reader.take_whole("moe-ffn-hidden-size", "moe_intermediate_size", true);
   reader.take_whole("first-k-dense-replace", "first_k_dense_replace");

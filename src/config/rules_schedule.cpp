@@ -1,6 +1,7 @@
 // Rules on schedules, overlap, and the cut into stages.
 #include <algorithm>
 
+#include "base/names.h"
 #include "config/rules.h"
 
 namespace weft {
@@ -85,12 +86,12 @@ RuleBreak layout_stages_fit(const RuleInput& input) {
   const std::string found = input.request.found("pipeline-model-parallel-layout");
   const bool is_v = is_v_schedule(method_of(input)) || input.config.schedule.placement == "v";
   if (is_v && stages != 2 * ranks) {
-    return {found, "has " + std::to_string(stages) + " stages; a V over " + std::to_string(ranks) +
-                       " ranks has exactly " + std::to_string(2 * ranks)};
+    return {found, "has " + counted(stages, "stage") + "; a V over " + counted(ranks, "rank") +
+                       " has exactly " + std::to_string(2 * ranks)};
   }
   if (stages % ranks == 0) return {};
-  return {found, "has " + std::to_string(stages) + " stages, no multiple of " +
-                     std::to_string(ranks) + " pipeline ranks"};
+  return {found, "has " + counted(stages, "stage") + ", no multiple of " +
+                     counted(ranks, "pipeline rank")};
 }
 
 RuleBreak max_live_chunks(const RuleInput& input) {

@@ -1,4 +1,5 @@
 // Rules on a schedule that is in a file: flags that are given beside it have to agree with it.
+#include "base/names.h"
 #include "config/rules.h"
 
 namespace weft {
@@ -13,9 +14,8 @@ RuleBreak ranks_agree(const RuleInput& input) {
   if (!input.facts.schedule_file.has_value() || !input.request.given(flag)) return {};
   const int ranks = input.facts.schedule_file->num_ranks;
   if (input.config.parallel.pipeline_model_parallel_size == ranks) return {};
-  return {with_flag(input, flag), "the file has a line for each of " + std::to_string(ranks) +
-                                      " pipeline ranks: give " + std::to_string(ranks) +
-                                      " or leave the flag out"};
+  return {with_flag(input, flag), "the file has lines for " + counted(ranks, "pipeline rank") +
+                                      ": give " + std::to_string(ranks) + " or leave the flag out"};
 }
 
 RuleBreak micro_batches_agree(const RuleInput& input) {
@@ -25,11 +25,11 @@ RuleBreak micro_batches_agree(const RuleInput& input) {
   if (asked == in_file) return {};
   if (input.request.given("num-microbatches")) {
     return {with_flag(input, "num-microbatches"),
-            "the file has " + std::to_string(in_file) + " micro-batches: give " +
+            "the file has " + counted(in_file, "micro-batch") + ": give " +
                 std::to_string(in_file) + " or leave the flag out"};
   }
   return {with_flag(input, "global-batch-size"),
-          "the sizes make " + std::to_string(asked) + " micro-batches, the file has " +
+          "the sizes make " + counted(asked, "micro-batch") + ", the file has " +
               std::to_string(in_file) + ": change --global-batch-size or --micro-batch-size"};
 }
 
@@ -37,8 +37,7 @@ RuleBreak stages_agree(const RuleInput& input) {
   if (!input.facts.schedule_file.has_value()) return {};
   const ScheduleFileFacts& file = *input.facts.schedule_file;
   const ScheduleConfig& schedule = input.config.schedule;
-  const std::string has = "the file has " + std::to_string(file.chunks_per_rank) +
-                          (file.chunks_per_rank == 1 ? " chunk" : " chunks") + " a rank";
+  const std::string has = "the file has " + counted(file.chunks_per_rank, "chunk") + " a rank";
   const auto* stages_flag = "num-virtual-stages-per-pipeline-rank";
   if (schedule.num_virtual_stages_per_pipeline_rank.value_or(file.chunks_per_rank) !=
       file.chunks_per_rank) {
@@ -57,7 +56,7 @@ RuleBreak stages_agree(const RuleInput& input) {
   const int stages = file.num_ranks * file.chunks_per_rank;
   if (input.facts.layout_stages.value_or(stages) == stages) return {};
   return {with_flag(input, "pipeline-model-parallel-layout"),
-          "the file has " + std::to_string(stages) + " stages, the layout " +
+          "the file has " + counted(stages, "stage") + ", the layout " +
               std::to_string(*input.facts.layout_stages)};
 }
 

@@ -10,8 +10,6 @@
 namespace weft {
 namespace {
 
-constexpr std::size_t kSummaryWidth = 88;
-
 constexpr auto kRead = "Read as another flag";
 constexpr auto kTheSame = "The same here";
 constexpr auto kNoEffect = "Accepted, without effect";
@@ -42,7 +40,7 @@ Meaning meaning_of(const Flag& flag, const std::string& text, Verb verb) {
 
 }  // namespace
 
-std::string script_summary(const Request& request) {
+std::vector<ScriptFlags> script_flags_of(const Request& request) {
   std::map<std::string_view, std::map<std::string, std::vector<std::string>>> found;
   for (const auto& [name, source] : request.sources) {
     const Flag* flag = find_flag(name);
@@ -50,14 +48,22 @@ std::string script_summary(const Request& request) {
     const auto [heading, reason] = meaning_of(*flag, source.text, request.verb);
     if (!heading.empty()) found[heading][reason].push_back(request.found(name));
   }
-  std::string text;
+  std::vector<ScriptFlags> summary;
   for (const std::string_view heading : {kRead, kTheSame, kNoEffect, kRefused}) {
-    const auto part = found.find(heading);
-    if (part == found.end()) continue;
-    text += (text.empty() ? "" : "\n") + std::string(heading) + ":\n";
-    for (const auto& [reason, flags] : part->second) {
-      text += indented(join(flags), 2, kSummaryWidth) + indented(reason, 6, kSummaryWidth);
+    for (const auto& [reason, flags] : found[heading]) {
+      summary.push_back({std::string(heading), join(flags), reason});
     }
+  }
+  return summary;
+}
+
+std::string print_script_flags(const std::vector<ScriptFlags>& summary, std::size_t width) {
+  std::string text;
+  std::string_view heading;
+  for (const ScriptFlags& part : summary) {
+    if (part.heading != heading) text += (text.empty() ? "" : "\n") + part.heading + ":\n";
+    heading = part.heading;
+    text += indented(part.flags, 2, width) + indented(part.reason, 6, width);
   }
   return text;
 }

@@ -1,5 +1,8 @@
 #include "costs/costs.h"
 
+#include <algorithm>
+
+#include "base/names.h"
 #include "schedule/text.h"
 
 namespace weft {
@@ -160,6 +163,57 @@ const Costs& default_costs() {
     return costs;
   }();
   return kCosts;
+}
+
+namespace {
+
+// Those that compute something, in the order of the model.
+std::vector<SegmentKey> segments_of(const Layout& layout) {
+  const auto has = [&layout](LayerKind kind) {
+    return std::ranges::find(layout.layer_kinds, kind) != layout.layer_kinds.end();
+  };
+  std::vector<SegmentKey> keys = {{SegmentKind::Embedding, false}};
+  if (has(LayerKind::Dense)) {
+    keys.push_back({SegmentKind::Attention, false});
+    keys.push_back({SegmentKind::Mlp, false});
+  }
+  if (has(LayerKind::Moe)) {
+    keys.push_back({SegmentKind::Attention, true});
+    if (layout.shared_expert) keys.push_back({SegmentKind::SharedExpert, true});
+    keys.push_back({SegmentKind::Experts, true});
+    keys.push_back({SegmentKind::Merge, true});
+  }
+  const bool mtp = std::ranges::any_of(
+      layout.stages, [](const StageLayers& stage) { return !stage.mtp_layers.empty(); });
+  if (mtp) {
+    keys.push_back({SegmentKind::MtpProjection, false});
+    keys.push_back({SegmentKind::MtpHead, false});
+  }
+  keys.push_back({SegmentKind::Head, false});
+  return keys;
+}
+
+}  // namespace
+
+std::vector<std::string> cost_gaps(const Costs& costs, const Layout& layout) {
+  std::vector<std::string> missing, gaps;
+  for (const SegmentKey& key : segments_of(layout)) {
+    if (!costs.segments.empty() && !costs.segments.contains(key)) missing.push_back(name_of(key));
+  }
+  if (!missing.empty()) {
+    gaps.push_back("[segments] does not name " + join(missing) + ", of which the model has some: " +
+                   (missing.size() == 1 ? "it takes" : "they take") + " no time");
+  }
+  std::vector<std::string> unused;
+  for (const auto& [stage, cost] : costs.stages) {
+    if (stage >= layout.map.num_stages()) unused.push_back(std::to_string(stage));
+  }
+  if (!unused.empty()) {
+    gaps.push_back("[stages] names " + join(unused) + ", and there " +
+                   (layout.map.num_stages() == 1 ? "is " : "are ") +
+                   counted(layout.map.num_stages(), "stage") + ", numbered from 0");
+  }
+  return gaps;
 }
 
 std::string name_of(SegmentKey key) {

@@ -4,6 +4,8 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "config/config.h"
 #include "costs/kept_bytes.h"
@@ -93,5 +95,9 @@ Costs estimate_costs(const ModelConfig& model, const ParallelConfig& parallel,
 // UserError where it has rates and there are no sizes.
 Costs with_sizes(Costs costs, const ModelConfig& model, const ParallelConfig& parallel,
                  int micro_batch_size, int element_bytes);
+
+// What a user should know who gives these costs to that layout: segments of it that a table of
+// segments leaves without time, stages that it does not have. One sentence each.
+std::vector<std::string> cost_gaps(const Costs& costs, const Layout& layout);
 
 }  // namespace weft

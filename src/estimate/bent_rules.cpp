@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/names.h"
 #include "config/derive.h"
 #include "config/rules.h"
 
@@ -26,10 +27,6 @@ struct Run {
   }
 };
 
-std::string count_text(int count, const char* what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
-
 // What bends the rule; empty: nothing. Each is named as in the table of rules.
 struct Sight {
   std::string_view rule;
@@ -42,13 +39,12 @@ std::string one_rank(const Run& run) {
 
 std::string layers(const Run& run) {
   const bool bends = run.dualpipev() && run.layers() % (2 * run.ranks()) != 0;
-  return bends ? count_text(run.layers(), "layer") + " on " + count_text(2 * run.ranks(), "stage")
-               : "";
+  return bends ? counted(run.layers(), "layer") + " on " + counted(2 * run.ranks(), "stage") : "";
 }
 
 std::string micro_batches(const Run& run) {
   const bool bends = run.dualpipev() && run.micro_batches() < 2 * run.ranks() - 1;
-  return bends ? count_text(run.micro_batches(), "micro-batch") +
+  return bends ? counted(run.micro_batches(), "micro-batch") +
                      " with P = " + std::to_string(run.ranks())
                : "";
 }
@@ -81,7 +77,7 @@ std::string expert_ranks(const Run& run) {
 std::string virtual_micro_batches(const Run& run) {
   const bool bends =
       run.overlap() && run.virtual_pipeline() && run.micro_batches() < 2 * run.ranks();
-  return bends ? count_text(run.micro_batches(), "micro-batch") +
+  return bends ? counted(run.micro_batches(), "micro-batch") +
                      " with P = " + std::to_string(run.ranks())
                : "";
 }

@@ -54,8 +54,7 @@ std::vector<GroupReport> group_reports(const Mesh& mesh, const StageMap& map,
   groups.push_back(group("edp", "sums experts' gradients",
                          within_stages(mesh, 1, per_stage / mesh.ep_size, mesh.ep_size)));
   const Stage last(map.num_stages() - 1);
-  std::set<int> tied(embedding_ranks.begin(), embedding_ranks.end());
-  tied.insert({map.rank_of(Stage(0)).value, map.rank_of(last).value});
+  const std::set<int> tied(embedding_ranks.begin(), embedding_ranks.end());
   if (tied.size() > 1) {
     groups.push_back(group("tie", "sums the gradients of the embedding's copies",
                            across_stages(mesh, {tied.begin(), tied.end()})));

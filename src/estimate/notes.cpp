@@ -4,6 +4,7 @@
 
 #include "base/names.h"
 #include "estimate/units.h"
+#include "layout/make_layout.h"
 #include "schedule/registry.h"
 
 namespace weft {
@@ -11,10 +12,18 @@ namespace {
 
 using Notes = std::vector<std::string>;
 
+// After "no": `a gate on the shared expert` is "no gate".
+std::string without_articles(std::vector<std::string> lacks) {
+  for (std::string& lack : lacks) {
+    if (lack.starts_with("a ")) lack.erase(0, 2);
+  }
+  return join(lacks, ", no ");
+}
+
 void add_untrained(Notes& notes, const RunReport& report) {
   if (report.model.untrained.empty()) return;
   notes.push_back("`weft train` cannot run this model yet: it has no " +
-                  join(report.model.untrained, ", no ") +
+                  without_articles(report.model.untrained) +
                   "; parameters, FLOPs and memory here count them");
 }
 
@@ -44,25 +53,6 @@ void add_exposed(Notes& notes, const Config& config, const RunPlan& plan) {
   }
 }
 
-void add_uneven(Notes& notes, const RunPlan& plan) {
-  std::size_t fewest = plan.layout.stages.front().decoder_layers.size();
-  std::size_t most = fewest;
-  Notes empty;
-  for (std::size_t s = 0; s < plan.layout.stages.size(); ++s) {
-    const StageLayers& stage = plan.layout.stages[s];
-    fewest = std::min(fewest, stage.decoder_layers.size());
-    most = std::max(most, stage.decoder_layers.size());
-    if (stage.decoder_layers.empty()) empty.push_back(std::to_string(s));
-  }
-  if (most == fewest) return;
-  std::string note = std::to_string(plan.layout.layer_kinds.size()) +
-                     " layers do not divide evenly over " +
-                     std::to_string(plan.layout.stages.size()) + " stages: they hold " +
-                     std::to_string(fewest) + " to " + std::to_string(most);
-  if (!empty.empty()) note += "; without any: stage " + join(empty);
-  notes.push_back(note);
-}
-
 void add_memory(Notes& notes, const RunReport& report) {
   if (!report.memory_gib) return;
   const auto most = std::ranges::max_element(
@@ -83,7 +73,7 @@ std::vector<std::string> make_notes(const Config& config, const RunPlan& plan,
   add_untrained(notes, report);
   add_memory(notes, report);
   add_exposed(notes, config, plan);
-  add_uneven(notes, plan);
+  if (const auto uneven = uneven_note(config, plan.layout)) notes.push_back(*uneven);
   add_left_out(notes, report);
   return notes;
 }

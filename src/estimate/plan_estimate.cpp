@@ -8,15 +8,6 @@
 
 namespace weft {
 
-std::optional<double> seconds_of(const std::string& unit) {
-  static constexpr std::pair<const char*, double> kUnits[] = {
-      {"s", 1.0}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}};
-  for (const auto& [name, seconds] : kUnits) {
-    if (unit == name) return seconds;
-  }
-  return std::nullopt;
-}
-
 MemoryReport memory_of(const ParameterCount& count, const ElementBytes& element,
                        std::int64_t activations) {
   MemoryReport memory;

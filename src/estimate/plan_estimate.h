@@ -60,7 +60,4 @@ PlanHeld with_bytes(PlanHeld held, const std::vector<RankActivations>& activatio
 std::map<Bucket, std::int64_t> reduction_buffers(const ModelSizes& sizes, const Layout& layout,
                                                  const Mesh& mesh, const ElementBytes& element);
 
-// Seconds of one s, ms, us or ns; empty for another unit.
-std::optional<double> seconds_of(const std::string& unit);
-
 }  // namespace weft

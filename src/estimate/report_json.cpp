@@ -137,7 +137,7 @@ std::string report_json(const RunReport& report) {
                                   {"original", bent.original},
                                   {"weft", bent.weft}});
   }
-  json["script_flags"] = report.script;
+  json["script_flags"] = print_script_flags(report.script);
   json["notes"] = report.notes;
   json["values"] = Json::array();
   for (const ValueSource& value : report.values) {

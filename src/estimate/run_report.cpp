@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "config/script_summary.h"
+#include "base/times.h"
 #include "estimate/notes.h"
 #include "schedule/text.h"
 
@@ -139,7 +139,7 @@ RunReport make_run_report(const Request& request, const RunFacts& facts) {
   report.tied_bytes = tied_bytes(layout, estimate.sizes, estimate.element);
   report.step = step_report(config, plan, estimate.metrics, estimate.timeline.unit);
   report.bent = bent_rules(request, config, layout);
-  report.script = script_summary(request);
+  report.script = script_flags_of(request);
   report.values = value_sources(request, config);
   report.notes = make_notes(config, plan, report);
   return report;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "config/derive.h"
+#include "config/script_summary.h"
 #include "config/value_sources.h"
 #include "estimate/bent_rules.h"
 #include "estimate/flops.h"
@@ -78,7 +79,7 @@ struct RunReport {
   StepReport step;
   std::optional<double> memory_gib;  // the limit that was given
   std::vector<BentRule> bent;        // rules of the original
-  std::string script;                // what flags of a launch script mean here
+  std::vector<ScriptFlags> script;   // what flags of a launch script mean here
   std::vector<std::string> notes;
   std::vector<ValueSource> values;
 };
@@ -87,12 +88,12 @@ struct RunReport {
 // PlanError for a plan that is above the limits of the flags.
 RunReport make_run_report(const Request& request, const RunFacts& facts);
 
-// Of global ranks, as comm/groups.h makes them. The ranks of the first and last stage are tied, and
-// with them all that have a copy of the embedding (parameter_count.h).
+// Of global ranks, as comm/groups.h makes them. Those that have a copy of the embedding
+// (parameter_count.h) are tied.
 std::vector<GroupReport> group_reports(const Mesh& mesh, const StageMap& map,
                                        const std::vector<int>& embedding_ranks);
-// For a person, and for a program.
-std::string report_text(const RunReport& report);
+// For a person, in lines of at most `width` columns, and for a program.
+std::string report_text(const RunReport& report, int width = 100);
 std::string report_json(const RunReport& report);
 
 }  // namespace weft

@@ -76,7 +76,8 @@ SearchReport search_runs(const Request& request, const RunFacts& facts,
 // The flags that ask for it.
 std::string flags_of(const Trial& trial);
 
-std::string search_text(const SearchReport& report);
+// For a person, in lines of at most `width` columns, and for a program.
+std::string search_text(const SearchReport& report, int width = 100);
 std::string search_json(const SearchReport& report);
 
 }  // namespace weft

@@ -3,14 +3,15 @@
 #include <nlohmann/json.hpp>
 
 #include "base/columns.h"
+#include "base/names.h"
+#include "base/times.h"
 #include "estimate/plan_estimate.h"
 #include "estimate/search.h"
 #include "estimate/units.h"
+#include "timeline/table.h"
 
 namespace weft {
 namespace {
-
-constexpr std::size_t kTextWidth = 96;
 
 std::string schedule_text(const Trial& trial) {
   std::string text = trial.schedule;
@@ -25,39 +26,55 @@ std::string rate_text(const Trial& trial, const std::string& unit) {
   return print_count(trial.rate() / seconds_of(unit).value_or(1));
 }
 
-std::string table_text(const SearchReport& report) {
-  std::string text =
-      fmt::format("{:>2} {:>9} {:>3} {:>4} {:>4} {:>5} {:>5}  {:<28} {:>9} {:>6} {:>7}\n", "",
-                  seconds_of(report.unit) ? "tokens/s" : "tokens", "P", "DP", "EP", "batch", "M",
-                  "schedule", "memory", "bubble", "exposed");
-  int place = 0;
-  for (const Trial& trial : report.best) {
-    text += fmt::format(
-        "{:>2} {:>9} {:>3} {:>4} {:>4} {:>5} {:>5}  {:<28} {:>9} {:>5.1f}% {:>6.1f}%\n", ++place,
-        rate_text(trial, report.unit), trial.pipeline_size, trial.data_size, trial.expert_size,
-        trial.micro_batch_size, trial.num_micro_batches, schedule_text(trial),
-        print_bytes(trial.bytes), 100 * trial.bubble, 100 * trial.exposed);
+// Flags in lines that a shell takes as one.
+std::string command_text(const std::string& flags, std::size_t width) {
+  constexpr std::size_t kFlagMargin = 6;
+  std::string text;
+  for (const std::string& line : wrap(flags, width - kFlagMargin)) {
+    text += (text.empty() ? "    " : " \\\n    ") + line;
   }
-  return text;
+  return text + "\n";
+}
+
+Table table_of(const SearchReport& report) {
+  Table table{"",
+              "",
+              {"", "schedule", seconds_of(report.unit) ? "tokens/s" : "tokens", "P", "DP", "EP",
+               "batch", "M", "memory", "bubble", "exposed"},
+              {},
+              2};
+  for (const Trial& trial : report.best) {
+    table.rows.push_back(
+        {std::to_string(table.rows.size() + 1), schedule_text(trial), rate_text(trial, report.unit),
+         std::to_string(trial.pipeline_size), std::to_string(trial.data_size),
+         std::to_string(trial.expert_size), std::to_string(trial.micro_batch_size),
+         std::to_string(trial.num_micro_batches), print_bytes(trial.bytes),
+         fmt::format("{:.1f}%", 100 * trial.bubble), fmt::format("{:.1f}%", 100 * trial.exposed)});
+  }
+  return table;
 }
 
 }  // namespace
 
-std::string search_text(const SearchReport& report) {
-  std::string text = fmt::format("{} ranks, ", report.num_ranks);
-  if (report.memory_gib) text += fmt::format("{:g} GiB each, ", *report.memory_gib);
-  text += fmt::format("{}: {} ways tried, {} of them lowered and simulated\n", report.batch,
+std::string search_text(const SearchReport& report, int width) {
+  const auto room = static_cast<std::size_t>(width);
+  std::string head = counted(report.num_ranks, "rank") + ", ";
+  if (report.memory_gib) head += fmt::format("{:g} GiB each, ", *report.memory_gib);
+  head += fmt::format("{}: {} ways tried, {} of them lowered and simulated", report.batch,
                       report.tried, report.simulated);
-  text += indented("costs: " + report.costs, 0, kTextWidth) + "\n";
+  std::string text = indented(head, 0, room) + indented("costs: " + report.costs, 0, room) + "\n";
   if (report.best.empty()) {
     text += "none fits\n";
   } else {
-    text += table_text(report) + "\nthe first: " + flags_of(report.best.front()) + "\n";
-    for (const std::string& reason : report.reasons) text += "  - " + reason + "\n";
+    text += print_table(table_of(report), width) + "\nthe first\n" +
+            command_text(flags_of(report.best.front()), room);
+    for (const std::string& reason : report.reasons) text += listed(reason, room);
   }
   if (!report.thrown_out.empty()) text += "\nthrown out\n";
   for (const ThrownOut& thrown : report.thrown_out) {
-    text += fmt::format("{:>6}  {}\n        {}\n", thrown.count, thrown.reason, thrown.example);
+    text +=
+        print_columns({{"", std::to_string(thrown.count), thrown.reason}, {"", "", thrown.example}},
+                      {0, 5, room - 11});
   }
   return text;
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/names.h"
 #include "base/numbers.h"
 
 namespace weft {
@@ -18,6 +19,10 @@ std::string without_blanks(std::string_view text) {
   std::copy_if(text.begin(), text.end(), std::back_inserter(kept),
                [](char c) { return c != ' ' && c != '\t'; });
   return kept;
+}
+
+std::string layers_text(int num_layers) {
+  return counted(num_layers, "decoder layer") + " (--num-layers; without it one a stage)";
 }
 
 // Lists as Megatron's scripts write them:
@@ -121,10 +126,9 @@ std::vector<int> moe_pattern(const std::string& freq, int num_layers,
     return all;
   }
   if (static_cast<int>(pattern->size()) != num_layers) {
-    violations.push_back({"moe-layer-freq", found,
-                          "the list has " + std::to_string(pattern->size()) +
-                              " entries; there are " + std::to_string(num_layers) +
-                              " decoder layers (--num-layers)"});
+    violations.push_back(
+        {"moe-layer-freq", found,
+         "of " + layers_text(num_layers) + " the list names " + std::to_string(pattern->size())});
     return all;
   }
   return *pattern;
@@ -153,8 +157,13 @@ void apply_noop_layers(const std::string& noop_layers, std::vector<LayerKind>& k
 std::vector<LayerKind> make_layer_kinds(const ModelConfig& model, int num_layers,
                                         std::vector<Violation>& violations) {
   std::vector<LayerKind> kinds(num_layers, LayerKind::Dense);
+  const auto pattern = moe_pattern(model.moe_layer_freq, num_layers, violations);
+  if (model.num_experts > 0 && model.first_k_dense_replace > num_layers) {
+    violations.push_back({"first-k-dense-replace",
+                          "--first-k-dense-replace " + std::to_string(model.first_k_dense_replace),
+                          "of " + layers_text(num_layers) + " at most all can be dense"});
+  }
   if (model.num_experts > 0) {
-    const auto pattern = moe_pattern(model.moe_layer_freq, num_layers, violations);
     for (int i = 0; i < num_layers; ++i) {
       const bool moe = pattern[i] == 1 && i >= model.first_k_dense_replace;
       kinds[i] = moe ? LayerKind::Moe : LayerKind::Dense;

@@ -149,17 +149,17 @@ void check_order(const Reader& reader, const std::vector<PlacedChar>& chars,
     reader.refuse(chars.empty() ? 0 : chars.front().place,
                   "expected E, the embedding, as the first character");
   }
-  std::optional<PlacedChar> loss;
+  bool loss = false;
   bool mtp = false;
   for (std::size_t i = 1; i < chars.size(); ++i) {
     const auto [value, place] = chars[i];
-    if (loss) reader.refuse(loss->place, "expected L, the loss, as the last character");
+    if (loss) reader.refuse(place, "nothing stands behind L, the loss: it ends the last stage");
     if (value == 'E') reader.refuse(place, "a second E; there is one embedding");
     if (value == 't' && mtp) {
       reader.refuse(place, "a decoder layer after an MTP layer; MTP layers come last");
     }
     if (value == 'm') mtp = true;
-    if (value == 'L') loss = chars[i];
+    if (value == 'L') loss = true;
   }
   if (!loss) reader.refuse(text.size(), "expected L, the loss, at the end of the last stage");
 }

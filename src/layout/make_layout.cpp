@@ -1,11 +1,13 @@
 #include "layout/make_layout.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "base/error.h"
+#include "base/names.h"
 #include "layout/layer_kinds.h"
 #include "layout/layout_string.h"
 
@@ -18,10 +20,6 @@ constexpr const char* kLayersPerStageFlag = "--num-layers-per-virtual-pipeline-s
 
 std::string with_value(const char* flag, int value) {
   return std::string(flag) + " " + std::to_string(value);
-}
-
-std::string ranks_text(int num_ranks) {
-  return std::to_string(num_ranks) + (num_ranks == 1 ? " pipeline rank" : " pipeline ranks");
 }
 
 void require_at_least_one(const char* flag, int value, std::vector<Violation>& violations) {
@@ -61,12 +59,11 @@ void check_virtual_flags(const ScheduleConfig& schedule, Placement placement,
 int chunks_of_layout_string(const std::string& text, int num_ranks, Placement placement,
                             std::vector<Violation>& violations) {
   const int num_stages = static_cast<int>(parse_layout_string(text).size());
-  const std::string found =
-      std::string(kLayoutFlag) + " with " + std::to_string(num_stages) + " stages";
+  const std::string found = std::string(kLayoutFlag) + " with " + counted(num_stages, "stage");
   if (placement == Placement::V && num_stages != 2 * num_ranks) {
-    violations.push_back(
-        {"layout-v-stages", found,
-         "a V on " + ranks_text(num_ranks) + " has exactly " + std::to_string(2 * num_ranks)});
+    violations.push_back({"layout-v-stages", found,
+                          "a V on " + counted(num_ranks, "pipeline rank") + " has exactly " +
+                              std::to_string(2 * num_ranks)});
   } else if (num_stages % num_ranks != 0) {
     violations.push_back(
         {"layout-stages-divide", found,
@@ -136,37 +133,69 @@ std::string end_sizes_fault(const Config& config, const StageMap& map, std::int6
   return "";
 }
 
-// Decoder layers per stage; --decoder-first-pipeline-num-layers and -last- fix those of the ends.
-std::vector<int> layers_of_stages(const Config& config, const StageMap& map,
-                                  std::vector<Violation>& violations) {
-  const int num_layers = config.model.num_layers.value_or(map.num_stages());
-  const std::optional<int> first = config.schedule.decoder_first_pipeline_num_layers;
-  const std::optional<int> last = config.schedule.decoder_last_pipeline_num_layers;
-  if (!first && !last) return split_layers(num_layers, map.num_stages());
+// Stages that share a number of layers among them.
+struct Share {
+  std::vector<int> stages;
+  int layers = 0;
 
-  std::vector<int> counts(map.num_stages(), -1);
+  bool divides() const { return layers % static_cast<int>(stages.size()) == 0; }
+};
+
+std::string spread_text(const Share& share, int all_stages) {
+  const auto stages = static_cast<int>(share.stages.size());
+  const int least = share.layers / stages;
+  const bool one = share.layers == 1;
+  return counted(share.layers, "decoder layer") + (one ? " does" : " do") + " not divide by " +
+         (stages == all_stages ? counted(stages, "stage")
+                               : "the " + counted(stages, "stage") + " that share them") +
+         (one ? " and is" : " and are") + " spread, " + std::to_string(least) + " or " +
+         std::to_string(least + 1) + " each";
+}
+
+// --decoder-first-pipeline-num-layers and -last- fix what the ends share; the other stages share
+// the rest.
+std::vector<Share> shares_of(const Config& config, const StageMap& map,
+                             std::vector<Violation>& violations) {
+  const int num_layers = config.model.num_layers.value_or(map.num_stages());
+  std::vector<int> free(static_cast<std::size_t>(map.num_stages()));
+  std::iota(free.begin(), free.end(), 0);
+  const std::vector<Share> one = {{free, num_layers}};
+
+  std::vector<Share> shares;
   std::string found;
-  const auto fix = [&](const char* flag, bool is_first, int layers) {
+  std::int64_t left = num_layers;
+  const auto fix = [&](const char* flag, bool is_first, std::optional<int> layers) {
+    if (!layers) return;
     const std::vector<int> stages = stages_of_end(map, is_first);
-    const std::vector<int> split = split_layers(layers, static_cast<int>(stages.size()));
-    for (std::size_t i = 0; i < stages.size(); ++i) counts[stages[i]] = split[i];
-    found += (found.empty() ? "" : " and ") + with_value(flag, layers);
+    for (const int stage : stages) std::erase(free, stage);
+    shares.push_back({stages, *layers});
+    left -= *layers;
+    found += (found.empty() ? "" : " and ") + with_value(flag, *layers);
   };
-  if (first) fix("--decoder-first-pipeline-num-layers", true, *first);
-  if (last) fix("--decoder-last-pipeline-num-layers", false, *last);
-  const std::int64_t left =
-      std::int64_t{num_layers} - first.value_or(0) - std::int64_t{last.value_or(0)};
-  const auto free = static_cast<int>(std::count(counts.begin(), counts.end(), -1));
-  const std::string fault = end_sizes_fault(config, map, left, free == 0);
+  fix("--decoder-first-pipeline-num-layers", true,
+      config.schedule.decoder_first_pipeline_num_layers);
+  fix("--decoder-last-pipeline-num-layers", false,
+      config.schedule.decoder_last_pipeline_num_layers);
+  if (shares.empty()) return one;
+  const std::string fault = end_sizes_fault(config, map, left, free.empty());
   if (!fault.empty()) {
     violations.push_back({"end-stage-sizes", found, fault});
-    return split_layers(num_layers, map.num_stages());
+    return one;
   }
-  if (free == 0) return counts;
-  const std::vector<int> rest = split_layers(static_cast<int>(left), free);
-  auto next = rest.begin();
-  for (int& count : counts) {
-    if (count < 0) count = *next++;
+  if (!free.empty()) shares.push_back({free, static_cast<int>(left)});
+  return shares;
+}
+
+// Decoder layers per stage.
+std::vector<int> layers_of_stages(const Config& config, const StageMap& map,
+                                  std::vector<Violation>& violations) {
+  std::vector<int> counts(static_cast<std::size_t>(map.num_stages()));
+  for (const Share& share : shares_of(config, map, violations)) {
+    const std::vector<int> split =
+        split_layers(share.layers, static_cast<int>(share.stages.size()));
+    for (std::size_t i = 0; i < split.size(); ++i) {
+      counts[static_cast<std::size_t>(share.stages[i])] = split[i];
+    }
   }
   return counts;
 }
@@ -189,13 +218,13 @@ void check_counts(const ModelConfig& model, const std::vector<StageLayers>& stag
   if (model.num_layers && *model.num_layers != decoder) {
     violations.push_back(
         {"layout-num-layers",
-         std::string(kLayoutFlag) + " with " + std::to_string(decoder) + " decoder layers",
+         std::string(kLayoutFlag) + " with " + counted(decoder, "decoder layer"),
          "--num-layers says " + std::to_string(*model.num_layers) + "; noop layers count too"});
   }
   const bool says_mtp = model.num_layers.has_value() || model.mtp_num_layers > 0;
   if (says_mtp && model.mtp_num_layers != mtp) {
     violations.push_back({"layout-mtp-num-layers",
-                          std::string(kLayoutFlag) + " with " + std::to_string(mtp) + " MTP layers",
+                          std::string(kLayoutFlag) + " with " + counted(mtp, "MTP layer"),
                           "--mtp-num-layers says " + std::to_string(model.mtp_num_layers)});
   }
 }
@@ -211,6 +240,13 @@ StageMap make_stage_map(const Config& config, Placement placement) {
   const int chunks = chunks_per_rank(config, placement, violations);
   if (!violations.empty()) throw UserError(std::move(violations));
   return {num_ranks, chunks, placement};
+}
+
+StageMap make_stage_map(const Config& config, const RunFacts& facts) {
+  if (const auto& file = facts.schedule_file) {
+    return {file->num_ranks, file->chunks_per_rank, file->is_v ? Placement::V : Placement::Looped};
+  }
+  return make_stage_map(config, lies_as_v(config, facts) ? Placement::V : Placement::Looped);
 }
 
 Layout make_layout(const Config& config, const StageMap& map) {
@@ -231,10 +267,10 @@ Layout make_layout(const Config& config, const StageMap& map) {
     layout.stages = parse_layout_string(text);
     chunks_of_layout_string(text, map.num_ranks, map.placement, violations);
     if (violations.empty() && static_cast<int>(layout.stages.size()) != map.num_stages()) {
-      violations.push_back(
-          {"layout-schedule-stages",
-           std::string(kLayoutFlag) + " with " + std::to_string(layout.stages.size()) + " stages",
-           "the schedule has " + std::to_string(map.num_stages())});
+      violations.push_back({"layout-schedule-stages",
+                            std::string(kLayoutFlag) + " with " +
+                                counted(static_cast<std::int64_t>(layout.stages.size()), "stage"),
+                            "the schedule has " + std::to_string(map.num_stages())});
     }
     check_counts(model, layout.stages, violations);
   }
@@ -246,16 +282,18 @@ Layout make_layout(const Config& config, const StageMap& map) {
 }
 
 std::optional<std::string> uneven_note(const Config& config, const Layout& layout) {
-  const ScheduleConfig& schedule = config.schedule;
-  const int layers = static_cast<int>(layout.layer_kinds.size());
-  const int stages = layout.map.num_stages();
-  if (!schedule.pipeline_model_parallel_layout.empty() ||
-      schedule.decoder_first_pipeline_num_layers || schedule.decoder_last_pipeline_num_layers ||
-      layers % stages == 0) {
-    return std::nullopt;
+  if (!config.schedule.pipeline_model_parallel_layout.empty()) return std::nullopt;
+  std::vector<Violation> none;
+  std::string note;
+  for (const Share& share : shares_of(config, layout.map, none)) {
+    if (!share.divides()) {
+      note += (note.empty() ? "" : ", ") + spread_text(share, layout.map.num_stages());
+    }
   }
-  return std::to_string(layers) + " decoder layers do not divide by " + std::to_string(stages) +
-         " stages and are spread: " + print_layout_string(layout.stages);
+  if (note.empty()) return std::nullopt;
+  constexpr std::size_t kShown = 60;
+  const std::string text = print_layout_string(layout.stages);
+  return note + (text.size() > kShown ? "; `weft layout` shows where" : ": " + text);
 }
 
 std::vector<int> split_layers(int num_layers, int num_stages) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "config/config.h"
+#include "config/derive.h"
 #include "layout/layout.h"
 
 namespace weft {
@@ -15,6 +16,8 @@ namespace weft {
 // Layers that do not fill the last round of stages still get it: 10 layers on 2 ranks with 2 layers
 // a stage are 3 chunks a rank. Throws UserError with all that is wrong, naming the flags.
 StageMap make_stage_map(const Config& config, Placement placement);
+// Placed as the schedule needs; of a schedule in a file, as its stages lie there.
+StageMap make_stage_map(const Config& config, const RunFacts& facts);
 
 // The layout string if there is one, else --num-layers by split_layers; without both, one layer a
 // stage. --decoder-first-pipeline-num-layers and -last- are what the first and last rank hold in
@@ -23,8 +26,8 @@ StageMap make_stage_map(const Config& config, Placement placement);
 // with all that is wrong, naming the flags.
 Layout make_layout(const Config& config, const StageMap& map);
 
-// What to tell a user whose layers did not divide by the stages; nothing if they did or if flags
-// say what each stage holds.
+// What to tell a user whose layers do not divide by the stages that share them: how they were
+// spread. Nothing if they do, or if flags say what each stage holds.
 std::optional<std::string> uneven_note(const Config& config, const Layout& layout);
 
 // Decoder layers per stage of the uniform split. Where it does not come out even, the stages before

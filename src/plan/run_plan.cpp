@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/names.h"
 #include "config/derive.h"
 #include "costs/costs_toml.h"
 #include "layout/make_layout.h"
@@ -19,9 +20,9 @@ Schedule read_schedule(const Config& config) {
   const int micro_batches = config.schedule.num_microbatches.value();
   if (schedule.map.num_ranks != ranks || schedule.num_micro_batches != micro_batches) {
     throw UserError({"schedule-file-agrees", "--schedules-method " + file,
-                     "the file is for " + std::to_string(schedule.map.num_ranks) +
-                         " pipeline ranks and " + std::to_string(schedule.num_micro_batches) +
-                         " micro-batches, the run has " + std::to_string(ranks) + " and " +
+                     "the file is for " + counted(schedule.map.num_ranks, "pipeline rank") +
+                         " and " + counted(schedule.num_micro_batches, "micro-batch") +
+                         ", the run has " + std::to_string(ranks) + " and " +
                          std::to_string(micro_batches)});
   }
   return schedule;

@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+
+#include "base/columns.h"
+#include "base/times.h"
 
 namespace weft {
 namespace {
@@ -50,6 +54,45 @@ std::optional<double> hidden_share(const PhaseTimes& times) {
   return 1 - times.all_to_all_waited / times.all_to_all;
 }
 
+// The report with its times in the unit in which a person reads the longest; below 10 s as they
+// are, since differences count.
+Report in_natural_unit(Report report) {
+  double longest = report.figures.front().highest.value_or(0);
+  for (const RankReport& rank : report.ranks) {
+    double length = 0;
+    for (const PhaseTimes& phase : rank.measured) length += phase.length();
+    longest = std::max(longest, length);
+  }
+  constexpr double kLong = 10;
+  if (longest * seconds_of(report.unit).value_or(0) < kLong) return report;
+  const TimeScale scale = time_scale(longest, report.unit);
+  const auto take = [&scale](std::optional<double>& time) {
+    if (time) *time *= scale.factor;
+  };
+  for (std::size_t i = 0; i < report.figures.size(); ++i) {
+    if (kMetricsFigures[i].is_share) continue;
+    StepFigure& figure = report.figures[i];
+    for (auto* time : {&figure.median, &figure.lowest, &figure.highest, &figure.predicted}) {
+      take(*time);
+    }
+  }
+  for (RankReport& rank : report.ranks) {
+    for (PhaseTimes& phase : rank.measured) phase /= 1 / scale.factor;
+    if (!rank.predicted) continue;
+    for (PhaseTimes& phase : *rank.predicted) phase /= 1 / scale.factor;
+  }
+  for (KindReport& kind : report.kinds) {
+    kind.mean *= scale.factor;
+    take(kind.predicted);
+  }
+  for (Difference& difference : report.differences) {
+    difference.measured *= scale.factor;
+    difference.predicted *= scale.factor;
+  }
+  report.unit = scale.unit;
+  return report;
+}
+
 // --- tables ----------------------------------------------------------------------------------
 
 std::string steps_text(const Report& report) {
@@ -78,7 +121,10 @@ Table figures_table(const Report& report) {
       difference = signed_text(by, cell(name, by));
     }
     std::string words(name.words);
-    if (report.unit != "ms" && words.ends_with(", ms")) words.resize(words.size() - 4);
+    if (words.ends_with(", ms")) {
+      words.resize(words.size() - 4);
+      if (seconds_of(report.unit)) words += ", " + report.unit;
+    }
     table.rows.push_back({words, cell(name, figure.median), cell(name, figure.lowest),
                           cell(name, figure.highest), cell(name, figure.predicted), difference});
   }
@@ -237,7 +283,8 @@ Json rank_json(const RankReport& rank) {
 
 }  // namespace
 
-std::vector<Table> report_tables(const Report& report) {
+std::vector<Table> report_tables(const Report& of) {
+  const Report report = in_natural_unit(of);
   std::vector<Table> tables = {figures_table(report)};
   if (report.ranks.empty()) return tables;
   tables.push_back(phases_table(report));
@@ -247,10 +294,11 @@ std::vector<Table> report_tables(const Report& report) {
   return tables;
 }
 
-std::string print_report_text(const Report& report) {
-  std::string text = report.title.empty() ? "" : report.title + "\n";
+std::string print_report_text(const Report& report, int width) {
+  std::string text =
+      report.title.empty() ? "" : indented(report.title, 0, static_cast<std::size_t>(width));
   for (const Table& table : report_tables(report)) {
-    text += (text.empty() ? "" : "\n") + print_table(table);
+    text += (text.empty() ? "" : "\n") + print_table(table, width);
   }
   return text;
 }

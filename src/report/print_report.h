@@ -13,7 +13,7 @@ namespace weft {
 std::vector<Table> report_tables(const Report& report);
 
 // The title, and the tables one below the other.
-std::string print_report_text(const Report& report);
+std::string print_report_text(const Report& report, int width = 80);
 
 // Everything of the report; the form is in docs/report.md.
 std::string print_report_json(const Report& report);

@@ -189,6 +189,9 @@ Report make_report(const ReportInput& input) {
   if (input.measured) {
     require_one_unit(input);
     report.title = input.measured->title;
+    if (!input.predicted_title.empty() && input.predicted_title != report.title) {
+      report.title += "; predicted: " + input.predicted_title;
+    }
     report.unit = input.measured->timeline.unit;
     add_ranks(input, report);
     add_differences(report);

@@ -16,6 +16,7 @@ struct ReportInput {
   std::vector<MetricsLine> metrics;      // may be empty
   std::optional<TimelineFile> measured;  // metrics or this
   std::optional<Timeline> predicted;     // needs `measured`
+  std::string predicted_title = {};      // empty: it is of the plan that was measured
 };
 
 // One figure of kMetricsFigures over the steps that the report is about.
@@ -51,7 +52,7 @@ struct Difference {
 };
 
 struct Report {
-  std::string title;
+  std::string title;                    // with that of the prediction, where it is another plan
   std::string unit;                     // of the timelines
   std::vector<std::int64_t> steps;      // that the figures are about
   std::vector<StepFigure> figures;      // as kMetricsFigures

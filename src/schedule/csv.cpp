@@ -205,7 +205,7 @@ std::string print_csv(const Schedule& schedule) {
 }
 
 Schedule parse_csv(std::string_view text, const std::string& file_name) {
-  const auto placed = parse_cells(text, file_name);
+  const auto placed = parse_cells(without_byte_order_mark(text), file_name);
   const StageMap map = infer_map(placed, file_name);
   Schedule schedule{map, count_micro_batches(placed, map.num_stages(), file_name), {}};
   for (const auto& rank : placed) {

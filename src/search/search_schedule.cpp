@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/numbers.h"
+#include "base/times.h"
 #include "search/bound.h"
 #include "search/built_ins.h"
 #include "search/clock.h"
@@ -46,9 +46,9 @@ Judged judge(const AutoRequest& request, const Schedule& schedule, bool overlap)
 
 std::string summary_of(const FoundSchedule& found, int limit, double bound,
                        const std::string& unit) {
-  const auto number = [](double value) { return fmt::format("{:.6g}", value); };
-  std::string text = fmt::format("auto: makespan {} {}, bubble {}, at most {} live chunks",
-                                 number(found.makespan), unit, number(found.bubble), limit);
+  const auto number = [&unit](double time) { return print_time(time, unit); };
+  std::string text = fmt::format("auto: makespan {}, bubble {}, at most {} live chunks",
+                                 number(found.makespan), number(found.bubble), limit);
   if (bound > 0) {
     text += found.makespan <= bound * (1 + 1e-9) ? "; no order ends earlier"
                                                  : "; none can end before " + number(bound);

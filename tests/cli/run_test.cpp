@@ -121,6 +121,52 @@ TEST(Weft, LayoutSaysWhatDoesNotDivide) {
   EXPECT_THAT(run.err, HasSubstr("10 decoder layers do not divide by 4 stages"));
 }
 
+std::size_t count_of(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
+    ++count;
+  }
+  return count;
+}
+
+// Whatever the verb: on standard error, once; a cut that the user wrote is no news.
+TEST(Weft, SaysOnceWhatDoesNotDivide) {
+  const std::string sizes =
+      " --num-layers 10 --pipeline-model-parallel-size 4 --num-microbatches 4 ";
+  const std::string ends =
+      "--decoder-first-pipeline-num-layers 1 --decoder-last-pipeline-num-layers 2 ";
+  for (const std::string verb : {"schedule", "schedule --level steps", "simulate", "layout"}) {
+    EXPECT_EQ(count_of(run_weft(verb + sizes).err, "do not divide"), 1U) << verb;
+    EXPECT_EQ(count_of(run_weft(verb + sizes + ends).err, "7 decoder layers do not divide"), 1U)
+        << verb;
+  }
+  const std::string plan =
+      "plan --model mixtral-8x7b --format text --pipeline-model-parallel-size "
+      "4 --num-microbatches 4 ";
+  const WeftRun chosen = run_weft(plan + "--num-layers 10");
+  EXPECT_EQ(count_of(chosen.out + chosen.err, "do not divide"), 1U);
+  const WeftRun written =
+      run_weft(plan + "--num-layers 10 --pipeline-model-parallel-layout 'Ett|ttt|ttt|ttL'");
+  EXPECT_EQ(written.exit_code, 0) << written.err;
+  EXPECT_EQ(count_of(written.out + written.err, "divide"), 0U);
+}
+
+// The layers' flags are judged alike, whether a verb needs to know the layers or not.
+TEST(Weft, EveryVerbRefusesLayersThatAreNot) {
+  for (const std::string flags :
+       {"--moe-layer-freq x", "--moe-layer-freq '[0,1'", "--num-layers 3 --moe-layer-freq '[0,1]'",
+        "--num-experts 4 --num-layers 3 --first-k-dense-replace 5",
+        "--num-layers 3 --noop-layers 3"}) {
+    for (const std::string verb :
+         {"layout", "schedule --num-microbatches 2", "simulate --num-microbatches 2",
+          "plan --model mixtral-8x7b --num-microbatches 2"}) {
+      const WeftRun run = run_weft(verb + " " + flags);
+      EXPECT_EQ(run.exit_code, 2) << verb << " " << flags;
+      EXPECT_EQ(run.out, "");
+    }
+  }
+}
+
 TEST_F(ScheduleFile, IsTheScheduleThatWasPrinted) {
   for (const std::string name :
        {"gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "dualpipev"}) {
@@ -364,13 +410,36 @@ TEST(Weft, LayoutShowsWhoHoldsWhat) {
   const auto stages = nlohmann::json::parse(run.out)["stages"];
   ASSERT_EQ(stages.size(), 4U);
   EXPECT_EQ(stages[0], nlohmann::json::parse(R"({"stage": 0, "rank": 0, "chunk": 0, "text": "Ett",
-      "embedding": true, "decoder_layers": [0, 1], "mtp_layers": [], "loss": false})"));
+      "embedding": true, "decoder_layers": [0, 1], "dense_layers": [0, 1], "moe_layers": [],
+      "noop_layers": [], "mtp_layers": [], "loss": false})"));
   EXPECT_EQ(stages[3], nlohmann::json::parse(R"({"stage": 3, "rank": 1, "chunk": 1, "text": "tmL",
-      "embedding": false, "decoder_layers": [7], "mtp_layers": [0], "loss": true})"));
+      "embedding": false, "decoder_layers": [7], "dense_layers": [7], "moe_layers": [],
+      "noop_layers": [], "mtp_layers": [0], "loss": true})"));
   const auto v = nlohmann::json::parse(
       run_weft("layout --num-layers 8 --pipeline-model-parallel-size 2 --placement v").out);
   EXPECT_EQ(v["stages"][2]["rank"], 1);
   EXPECT_EQ(v["stages"][3]["rank"], 0);
+}
+
+// Layers 0 and 5 do nothing, the first two others are dense, an MTP layer stands at the end.
+TEST(Weft, LayoutTellsKindsOfLayersApart) {
+  EXPECT_EQ(run_weft("layout 'Ett|tt|t|tmL' --pipeline-model-parallel-size 4 --num-experts 4 "
+                     "--first-k-dense-replace 3 --noop-layers 0,5 --format text")
+                .out,
+            "stage  rank  chunk  text  dense  MoE  noop  MTP\n"
+            "0      0     0      Ett   1      -    0     -\n"
+            "1      1     0      tt    2      3    -     -\n"
+            "2      2     0      t     -      4    -     -\n"
+            "3      3     0      tmL   -      -    5     0\n");
+}
+
+TEST(Weft, LayoutFitsATerminalWhateverTheLayers) {
+  const WeftRun run =
+      run_weft("layout --num-layers 200 --num-experts 4 --moe-layer-freq 2 --format text");
+  EXPECT_THAT(run.out, HasSubstr("Et*200L"));
+  for (std::size_t at = 0; at < run.out.size(); at = run.out.find('\n', at) + 1) {
+    ASSERT_LE(run.out.find('\n', at) - at, 80U);
+  }
 }
 
 TEST(Weft, ReadsEnvironmentAndFile) {
@@ -492,6 +561,54 @@ TEST(Weft, ArgumentsWithoutSenseNeverCrashIt) {
     }
   }
   std::filesystem::remove_all(folder);
+}
+
+TEST(Weft, HelpOfAVerb) {
+  EXPECT_EQ(run_weft("help schedule").out, run_weft("schedule --help").out);
+  EXPECT_EQ(run_weft("help").out, run_weft("--help").out);
+  EXPECT_EQ(run_weft("help shedule").exit_code, 2);
+}
+
+TEST(Weft, TextsAreRounded) {
+  const WeftRun run = run_weft(
+      "simulate --pipeline-model-parallel-size 4 --num-microbatches 10 --cost-forward 0.9 "
+      "--cost-dgrad 1.1 --cost-wgrad 0.7 --format text");
+  EXPECT_THAT(run.out, StartsWith("makespan 35.1 units\n"));  // (10 + 3) * 2.7
+}
+
+// What is quoted reaches a terminal as text.
+TEST(Weft, MessagesQuoteNoControlCharacters) {
+  const std::string file = testing::TempDir() + "weft_run_control.csv";
+  std::ofstream(file) << "0F0\x1b[2J\x07,0B0\n";
+  const WeftRun run = run_weft("schedule --schedules-method " + file);
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.err, HasSubstr("`0F0\\x1b[2J\\x07`"));
+  EXPECT_EQ(run.err.find('\x1b'), std::string::npos);
+  std::filesystem::remove(file);
+}
+
+TEST(Weft, WarnsOfCostsThatFitNothing) {
+  const std::string file = testing::TempDir() + "weft_run_costs.toml";
+  std::ofstream(file) << "[stages]\n9 = { forward = 2.0 }\n[segments]\nmlp = { forward = 1.0 }\n";
+  const WeftRun run = run_weft(
+      "simulate --pipeline-model-parallel-size 2 --num-microbatches 2 --num-layers 2 --costs " +
+      file);
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_THAT(run.err, HasSubstr("[segments] does not name embedding, attention, head"));
+  EXPECT_THAT(run.err, HasSubstr("[stages] names 9, and there are 2 stages"));
+  std::filesystem::remove(file);
+}
+
+// With one rank there are no groups, and nothing is sent; untied embeddings tie no ranks.
+TEST(Weft, PlanTextsHaveNoEmptySections) {
+  const WeftRun alone = run_weft("plan --model mixtral-8x7b --num-microbatches 1 --format text");
+  EXPECT_THAT(alone.out, HasSubstr("on 1 rank: "));
+  EXPECT_EQ(alone.out.find("groups of global ranks"), std::string::npos);
+  const WeftRun untied = run_weft(
+      "plan --model mixtral-8x7b --pipeline-model-parallel-size 2 --num-microbatches 2 "
+      "--format text");
+  EXPECT_THAT(untied.out, HasSubstr("groups of global ranks"));
+  EXPECT_EQ(untied.out.find("\ntie "), std::string::npos);
 }
 
 }  // namespace

@@ -113,6 +113,20 @@ TEST(ModelSource, AllThatIsWrongIsSaid) {
   EXPECT_THAT(violations_of("{\"model_type\""), HasSubstr("this is no JSON"));
 }
 
+TEST(ModelSource, WhatIsMissingHasTheFamilysOwnName) {
+  EXPECT_THAT(violations_of(R"({"model_type": "qwen3_moe"})"),
+              HasSubstr("config.json: num_experts: missing"));
+  EXPECT_THAT(violations_of(R"({"model_type": "mixtral"})"),
+              HasSubstr("config.json: num_local_experts: missing"));
+  EXPECT_THAT(violations_of(R"({"model_type": "deepseek_v3"})"),
+              HasSubstr("config.json: n_routed_experts: missing"));
+}
+
+TEST(ModelSource, ASizeThatIsNoneIsNamedBesideWhatIsMissing) {
+  EXPECT_THAT(violations_of(R"({"model_type": "qwen3_moe", "hidden_size": -64})"),
+              HasSubstr("config.json: hidden_size = -64: a whole number from 1"));
+}
+
 TEST(ModelSource, UnknownNames) {
   try {
     read_model("mixtral-8x7");

@@ -19,6 +19,15 @@ TEST(PrintRules, NamesEveryRuleOfTheOriginalWithinAScreen) {
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100U) << line;
 }
 
+TEST(PrintRules, FitsANarrowTerminal) {
+  const std::string text = print_rules(80);
+  for (const Rule& rule : original_rules()) {
+    EXPECT_THAT("\n" + text, testing::HasSubstr("\n" + std::string(rule.name) + "\n")) << rule.name;
+  }
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
+}
+
 TEST(PrintRules, ARowHasItsVerdictAndWhatWeftDoes) {
   EXPECT_THAT(print_rules(),
               testing::HasSubstr(

@@ -7,7 +7,7 @@ namespace {
 
 std::string summary(const std::vector<std::string>& arguments) {
   std::vector<Violation> violations;
-  return script_summary(read_request(Verb::Plan, arguments, {}, violations));
+  return print_script_flags(script_flags_of(read_request(Verb::Plan, arguments, {}, violations)));
 }
 
 TEST(ScriptSummary, SaysWhatBecomesOfEachFlag) {

@@ -66,5 +66,26 @@ TEST(Costs, KeyOfASegmentKnowsItsLayer) {
   EXPECT_EQ(key(SegmentKind::MtpHead, 2), (SegmentKey{SegmentKind::MtpHead, false}));
 }
 
+// One dense and one MoE layer on two stages.
+TEST(Costs, SaysWhatAFileLeavesOut) {
+  Layout layout;
+  layout.map = {2, 1, Placement::Looped};
+  layout.stages.resize(2);
+  layout.layer_kinds = {LayerKind::Dense, LayerKind::Moe};
+  EXPECT_TRUE(cost_gaps(Costs{}, layout).empty());
+  EXPECT_TRUE(cost_gaps(default_costs(), layout).empty());
+  Costs costs;
+  for (const auto& [key, cost] : default_costs().segments) {
+    if (key != SegmentKey{SegmentKind::Attention, false}) costs.segments[key] = cost;
+  }
+  costs.stages[1] = {2, 2, 2};
+  costs.stages[9] = {2, 2, 2};
+  const std::vector<std::string> gaps = cost_gaps(costs, layout);
+  ASSERT_EQ(gaps.size(), 2U);
+  EXPECT_EQ(gaps[0],
+            "[segments] does not name attention, of which the model has some: it takes no time");
+  EXPECT_EQ(gaps[1], "[stages] names 9, and there are 2 stages, numbered from 0");
+}
+
 }  // namespace
 }  // namespace weft

@@ -46,7 +46,7 @@ TEST(RunReport, SaysWhatDoesNotDivide) {
       plan_request(small_with({"--pipeline-model-parallel-size", "3", "--num-microbatches", "2"})),
       {});
   EXPECT_THAT(notes_of(report),
-              HasSubstr("4 layers do not divide evenly over 3 stages: they hold 1 to 2"));
+              HasSubstr("4 decoder layers do not divide by 3 stages and are spread, 1 or 2 each"));
 }
 
 TEST(RunReport, SaysWhatTrainingLacks) {
@@ -137,8 +137,19 @@ TEST(RunReport, TextFitsAPage) {
                                     "--expert-model-parallel-size", "2"}),
                       {}));
   EXPECT_THAT(text, HasSubstr("parameters  30532122624 (30.5 G)"));
-  std::istringstream lines(text.substr(0, text.find("\nvalues")));
+  std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100U) << line;
+}
+
+TEST(RunReport, TextFitsATerminal) {
+  const RunReport report = make_run_report(
+      plan_request({"--model", "deepseek-v3", "--pipeline-model-parallel-size", "8",
+                    "--num-microbatches", "20", "--ranks", "128", "--expert-model-parallel-size",
+                    "8", "--schedules-method", "dualpipev", "--swiglu", "--use-flash-attn"}),
+      {});
+  std::istringstream lines(report_text(report, 80));
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
+  EXPECT_THAT(notes_of(report), HasSubstr("no factor on the chosen"));
 }
 
 }  // namespace

@@ -31,6 +31,8 @@ TEST(LayerKinds, WithoutExpertsEveryLayerIsDense) {
   ModelConfig model;
   model.moe_layer_freq = "1";
   EXPECT_EQ(kinds(model, 3), "ddd");
+  model.moe_layer_freq = "x";
+  EXPECT_THAT(kinds(model, 3), HasSubstr("expected a number, or a list"));
 }
 
 TEST(LayerKinds, Frequencies) {
@@ -46,7 +48,10 @@ TEST(LayerKinds, Frequencies) {
 TEST(LayerKinds, FirstLayersDense) {
   EXPECT_EQ(kinds(moe("", 1), 4), "dmmm");
   EXPECT_EQ(kinds(moe("2", 1), 5), "ddmdm");
-  EXPECT_EQ(kinds(moe("", 9), 3), "ddd");
+  EXPECT_EQ(kinds(moe("", 3), 3), "ddd");
+  EXPECT_EQ(kinds(moe("", 4), 3),
+            "--first-k-dense-replace 4: of 3 decoder layers (--num-layers; without it one a stage) "
+            "at most all can be dense");
 }
 
 TEST(LayerKinds, NoopLayersComeLastAndCount) {
@@ -57,7 +62,7 @@ TEST(LayerKinds, NoopLayersComeLastAndCount) {
 }
 
 TEST(LayerKinds, Refused) {
-  EXPECT_THAT(kinds(moe("[0,1]"), 3), HasSubstr("the list has 2 entries; there are 3 decoder"));
+  EXPECT_THAT(kinds(moe("[0,1]"), 3), HasSubstr("the list names 2"));
   EXPECT_THAT(kinds(moe("0"), 3), HasSubstr("1 or more"));
   for (const char* freq : {"x", "[0,2]", "[", "[]", "[0]*", "[0]*9999999999999999999", "([0]*2",
                            "[0]]", "[0]+", "[0]*90000*90000", "((((((((((((((((((([0])))"}) {

@@ -83,9 +83,9 @@ TEST(LayoutString, AnErrorShowsItsPlace) {
             "    Et,t*0|L\n"
             "         ^");
   EXPECT_EQ(message_of("Ett|tL|"),
-            "expected L, the loss, as the last character\n"
+            "nothing stands behind L, the loss: it ends the last stage\n"
             "    Ett|tL|\n"
-            "         ^");
+            "          ^");
   EXPECT_EQ(message_of("Ett|tt"),
             "expected L, the loss, at the end of the last stage\n"
             "    Ett|tt\n"

@@ -164,9 +164,24 @@ TEST(MakeLayout, SizesOfTheEndsThatDoNotFit) {
 TEST(MakeLayout, SaysWhatDoesNotDivide) {
   const Config config = config_of(4, 10);
   EXPECT_EQ(uneven_note(config, layout_of(config, Placement::Looped)),
-            "10 decoder layers do not divide by 4 stages and are spread: Ett|ttt|ttt|ttL");
+            "10 decoder layers do not divide by 4 stages and are spread, 2 or 3 each: "
+            "Ett|ttt|ttt|ttL");
   const Config even = config_of(4, 8);
   EXPECT_EQ(uneven_note(even, layout_of(even, Placement::Looped)), std::nullopt);
+  const Config string = with_string(4, {}, 0, "Ett|ttt|ttt|ttL");
+  EXPECT_EQ(uneven_note(string, layout_of(string, Placement::Looped)), std::nullopt);
+}
+
+// 10 less 1 and 2 leave 7 to the two stages between; 10 less 1 and 1 would leave 4 to each.
+TEST(MakeLayout, SaysWhatIsLeftBetweenTheEndsAndDoesNotDivide) {
+  Config config = config_of(4, 10);
+  config.schedule.decoder_first_pipeline_num_layers = 1;
+  config.schedule.decoder_last_pipeline_num_layers = 2;
+  EXPECT_EQ(uneven_note(config, layout_of(config, Placement::Looped)),
+            "7 decoder layers do not divide by the 2 stages that share them and are spread, 3 or 4 "
+            "each: Et|tttt|ttt|ttL");
+  config.schedule.decoder_last_pipeline_num_layers = 1;
+  EXPECT_EQ(uneven_note(config, layout_of(config, Placement::Looped)), std::nullopt);
 }
 
 // Whatever the numbers: the decoder layers of all stages, one behind the other, are 0, 1, 2, ...

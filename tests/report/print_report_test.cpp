@@ -102,5 +102,18 @@ TEST(PrintReport, OfMetricsAlone) {
   EXPECT_EQ(nlohmann::json::parse(print_report_json(make_report(input)))["ranks"].size(), 0U);
 }
 
+// Steps of 90 s are read in seconds, of three hours in hours.
+TEST(PrintReport, TimesAreInTheirNaturalUnit) {
+  ReportInput input;
+  MetricsLine line;
+  line.step = 1;
+  line.figures[0] = 90000;
+  input.metrics = {line};
+  EXPECT_THAT(print_report_text(make_report(input)),
+              testing::ContainsRegex("step, s +90 +90 +90 "));
+  input.metrics[0].figures[0] = 3 * 3600e3;
+  EXPECT_THAT(print_report_text(make_report(input)), testing::ContainsRegex("step, h +3 +3 +3 "));
+}
+
 }  // namespace
 }  // namespace weft

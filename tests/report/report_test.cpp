@@ -61,6 +61,15 @@ TEST(Report, MetricsAreMediansOfTheLaterSteps) {
   EXPECT_EQ(report.figures[0].predicted, 4 + 3);
 }
 
+TEST(Report, NamesThePlanOfAPredictionThatIsAnother) {
+  ReportInput input = sample();
+  input.measured->title = "dualpipev, P = 2, M = 4";
+  input.predicted_title = "1f1b, P = 2, M = 4";
+  EXPECT_EQ(make_report(input).title, "dualpipev, P = 2, M = 4; predicted: 1f1b, P = 2, M = 4");
+  input.predicted_title = input.measured->title;
+  EXPECT_EQ(make_report(input).title, "dualpipev, P = 2, M = 4");
+}
+
 TEST(Report, MetricsAloneHaveNoRanks) {
   ReportInput input;
   input.metrics = {line(1, 3)};

@@ -56,6 +56,13 @@ TEST(Csv, BlankCellsSpacesAndTrailingLines) {
 }
 
 // Of PyTorch's sharded stages: nothing to do where parameters are not sharded.
+TEST(Csv, AMarkOfUtf8IsSkipped) {
+  EXPECT_EQ(parse_csv("\xef\xbb\xbf"
+                      "0F0,0B0\n",
+                      "x.csv"),
+            parse_csv("0F0,0B0\n", "x.csv"));
+}
+
 TEST(Csv, ShardingCellsAreSkipped) {
   EXPECT_EQ(parse_csv("0UNSHARD,0F0, 0B0,0RESHARD \n12UNSHARD ,1F0,1B0\n", "x.csv"),
             parse_csv("0F0,0B0\n1F0,1B0\n", "x.csv"));

@@ -75,7 +75,7 @@ TEST(SearchSchedule, RefusesALimitThatNothingCanMeet) {
 
 TEST(SearchSchedule, SaysWhatItGained) {
   EXPECT_THAT(search_schedule(request_of(4, 10, 9, {1, 1, 1})).summary,
-              HasSubstr("makespan 63 units, bubble 3, at most 9 live chunks; no order ends "
+              HasSubstr("makespan 63 units, bubble 3 units, at most 9 live chunks; no order ends "
                         "earlier; best built-in that fits: "));
   EXPECT_THAT(search_schedule(request_of(4, 10, 3, {1, 1, 1})).summary,
               HasSubstr("no built-in schedule fits"));
