@@ -89,12 +89,13 @@ const Costs& default_costs();
 // at `rates`. The same value on every rank, so that every rank weaves the same order. Elements are
 // those of --params-dtype. default_costs() if hidden_size or seq_length is 0.
 Costs estimate_costs(const ModelConfig& model, const ParallelConfig& parallel,
-                     const Rates& rates = {}, int micro_batch_size = 1, int element_bytes = 4);
+                     const Rates& rates = {}, int micro_batch_size = 1, int element_bytes = 4,
+                     const ModelExtras& extras = {});
 
 // `costs` as read, with what its rates say of these sizes for all that it does not name. Throws
 // UserError where it has rates and there are no sizes.
 Costs with_sizes(Costs costs, const ModelConfig& model, const ParallelConfig& parallel,
-                 int micro_batch_size, int element_bytes);
+                 int micro_batch_size, int element_bytes, const ModelExtras& extras = {});
 
 // What a user should know who gives these costs to that layout: segments of it that a table of
 // segments leaves without time, stages that it does not have. One sentence each.

@@ -1,6 +1,8 @@
 #include <utility>
 
 #include "base/error.h"
+#include "config/attention_shape.h"
+#include "config/derive.h"
 #include "costs/costs.h"
 
 namespace weft {
@@ -12,30 +14,42 @@ constexpr double kGradientBytes = 4;  // main gradients are FP32
 struct Sizes {
   Rates rates;
   double element_bytes;
-  double tokens, hidden, query, key_value, sequence, ffn, experts, topk, expert_ffn, shared_ffn;
-  double vocabulary;
+  double tokens, hidden, sequence, ffn, experts, topk, expert_ffn, shared_ffn, vocabulary;
+  double attention_weights;   // of all its products
+  double attention_channels;  // that they put out, o apart
+  double scored_channels;     // of a query and a value, over all heads
 };
 
+ModelConfig with_heads(ModelConfig model) {
+  if (model.num_attention_heads <= 0) model.num_attention_heads = 1;
+  return model;
+}
+
 Sizes sizes_of(const ModelConfig& model, int micro_batch_size, const Rates& rates,
-               int element_bytes) {
-  const int heads = model.num_attention_heads > 0 ? model.num_attention_heads : 1;
-  const int groups = model.num_query_groups > 0 ? model.num_query_groups : heads;
-  const double head_size =
-      model.kv_channels > 0 ? model.kv_channels : static_cast<double>(model.hidden_size) / heads;
-  const double ffn = model.ffn_hidden_size > 0 ? model.ffn_hidden_size : 4.0 * model.hidden_size;
-  return {.rates = rates,
-          .element_bytes = static_cast<double>(element_bytes),
-          .tokens = static_cast<double>(micro_batch_size) * model.seq_length,
-          .hidden = static_cast<double>(model.hidden_size),
-          .query = heads * head_size,
-          .key_value = 2 * groups * head_size,
-          .sequence = static_cast<double>(model.seq_length),
-          .ffn = ffn,
-          .experts = static_cast<double>(model.num_experts),
-          .topk = static_cast<double>(model.moe_router_topk),
-          .expert_ffn = model.moe_ffn_hidden_size > 0 ? model.moe_ffn_hidden_size : ffn,
-          .shared_ffn = static_cast<double>(model.moe_shared_expert_intermediate_size),
-          .vocabulary = static_cast<double>(model.vocab_size)};
+               int element_bytes, const ModelExtras& extras) {
+  const ModelConfig derived = with_derived_sizes(with_heads(model));
+  const AttentionShape shape = attention_shape(derived, extras);
+  double weights = 0, channels = -static_cast<double>(model.hidden_size);
+  for (const LinearSize& product : attention_products(shape)) {
+    weights += static_cast<double>(product.in * product.out);
+    channels += static_cast<double>(product.out);
+  }
+  const double ffn = derived.ffn_hidden_size;
+  return {
+      .rates = rates,
+      .element_bytes = static_cast<double>(element_bytes),
+      .tokens = static_cast<double>(micro_batch_size) * model.seq_length,
+      .hidden = static_cast<double>(model.hidden_size),
+      .sequence = static_cast<double>(model.seq_length),
+      .ffn = ffn,
+      .experts = static_cast<double>(model.num_experts),
+      .topk = static_cast<double>(model.moe_router_topk),
+      .expert_ffn = model.moe_ffn_hidden_size > 0 ? model.moe_ffn_hidden_size : ffn,
+      .shared_ffn = static_cast<double>(model.moe_shared_expert_intermediate_size),
+      .vocabulary = static_cast<double>(model.vocab_size),
+      .attention_weights = weights,
+      .attention_channels = channels,
+      .scored_channels = static_cast<double>(shape.heads * (shape.head_size + shape.value_size))};
 }
 
 double product_ms(const Sizes& s, double rows, double in, double out) {
@@ -67,11 +81,10 @@ SegmentCost feed_forward_cost(const Sizes& s, double rows, double width) {
 }
 
 SegmentCost attention_cost(const Sizes& s, bool moe) {
-  double linear = product_ms(s, s.tokens, s.hidden, s.query + s.key_value) +
-                  product_ms(s, s.tokens, s.query, s.hidden);
-  // Scores and values, half of them masked; norm, rotation and residual.
-  double core = product_ms(s, s.tokens, s.query, s.sequence) +
-                memory_ms(s, s.tokens * (6 * s.hidden + 2 * (s.query + s.key_value)));
+  double linear = product_ms(s, s.tokens, s.attention_weights, 1);
+  // Scores and values, half of them masked; norms, rotation and residual.
+  double core = product_ms(s, s.tokens, s.scored_channels, s.sequence / 2) +
+                memory_ms(s, s.tokens * (6 * s.hidden + 2 * s.attention_channels));
   if (moe) {
     linear += product_ms(s, s.tokens, s.hidden, s.experts);
     core += memory_ms(s, s.tokens * (3 + 2 * s.topk) * s.hidden);
@@ -97,7 +110,7 @@ double reduced_elements(const Sizes& s, double replicas, double expert_ranks) {
     return group > 1 ? elements * (group - 1) / group : 0;
   };
   const double feed_forward = s.experts > 0 ? s.shared_ffn : s.ffn;
-  const double dense = s.hidden * (2 * s.query + s.key_value + 3 * feed_forward);
+  const double dense = s.attention_weights + s.hidden * 3 * feed_forward;
   const double experts = 3 * s.hidden * s.experts / expert_ranks * s.expert_ffn;
   return sent(dense, replicas) + sent(experts, replicas / expert_ranks);
 }
@@ -105,9 +118,9 @@ double reduced_elements(const Sizes& s, double replicas, double expert_ranks) {
 }  // namespace
 
 Costs estimate_costs(const ModelConfig& model, const ParallelConfig& parallel, const Rates& rates,
-                     int micro_batch_size, int element_bytes) {
+                     int micro_batch_size, int element_bytes, const ModelExtras& extras) {
   if (model.hidden_size <= 0 || model.seq_length <= 0) return default_costs();
-  const Sizes s = sizes_of(model, micro_batch_size, rates, element_bytes);
+  const Sizes s = sizes_of(model, micro_batch_size, rates, element_bytes, extras);
   const double overhead = rates.overhead_us / 1e3;
   const double rows = s.tokens * s.topk;  // received by a rank's experts when routing is even
   Costs costs;
@@ -152,14 +165,15 @@ Costs estimate_costs(const ModelConfig& model, const ParallelConfig& parallel, c
 }
 
 Costs with_sizes(Costs costs, const ModelConfig& model, const ParallelConfig& parallel,
-                 int micro_batch_size, int element_bytes) {
+                 int micro_batch_size, int element_bytes, const ModelExtras& extras) {
   if (!costs.rates) return costs;
   if (model.hidden_size <= 0 || model.seq_length <= 0) {
     throw UserError({"costs-need-sizes", "--costs with [device] or [links]",
                      "their times follow from the model's sizes: give --hidden-size, --seq-length "
                      "and the rest"});
   }
-  Costs estimate = estimate_costs(model, parallel, *costs.rates, micro_batch_size, element_bytes);
+  Costs estimate =
+      estimate_costs(model, parallel, *costs.rates, micro_batch_size, element_bytes, extras);
   if (costs.segments.empty()) costs.segments = std::move(estimate.segments);
   costs.wires.merge(estimate.wires);  // what is there stays
   costs.rates.reset();

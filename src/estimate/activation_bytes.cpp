@@ -65,10 +65,13 @@ class TableBuilder {
   Bytes projected() const {
     const ModelExtras& extras = sizes_.extras;
     const std::int64_t keys = sizes_.kv_heads * sizes_.head_size;
+    const std::int64_t nope = sizes_.heads * extras.qk_nope_head_dim;
     std::int64_t channels =
         (sizes_.heads + sizes_.kv_heads) * sizes_.head_size + sizes_.kv_heads * sizes_.value_size;
-    if (extras.kv_lora_rank > 0) {  // latents before and after their norms, values beside keys
-      channels += 2 * (extras.q_lora_rank + extras.kv_lora_rank) + extras.qk_rope_head_dim + keys;
+    // Latents before and after their norms; keys without rotation beside the values, once more
+    // joined with the rotated one.
+    if (extras.kv_lora_rank > 0) {
+      channels += 2 * (extras.q_lora_rank + extras.kv_lora_rank) + extras.qk_rope_head_dim + nope;
     } else if (extras.query_key_norm != QueryKeyNorm::None) {
       channels += sizes_.heads * sizes_.head_size + keys;
     }

@@ -19,6 +19,9 @@
 //   MtpHead       as Head
 //   MtpProjection hidden 2 T H e, both normed 2 T H e, 2 T w   4 T H e
 //
+// Under latent attention Q are latents before and after their norms, the rotated key once, queries,
+// keys, and values beside the keys' part that is not rotated.
+//
 // A wire's source and target (R H e each, a hand-over T H e for each hidden state) are held from
 // start to release.
 // Routing is taken to be even: an expert rank receives R rows. Left out: rotary tables, token

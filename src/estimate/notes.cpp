@@ -27,14 +27,6 @@ void add_untrained(Notes& notes, const RunReport& report) {
                   "; parameters, FLOPs and memory here count them");
 }
 
-void add_left_out(Notes& notes, const RunReport& report) {
-  if (report.model.sizes.extras.kv_lora_rank > 0) {
-    notes.emplace_back(
-        "the predicted step takes latent attention for grouped-query attention with as many heads; "
-        "--costs FILE gives it measured costs");
-  }
-}
-
 void add_exposed(Notes& notes, const Config& config, const RunPlan& plan) {
   const bool moe =
       std::ranges::find(plan.layout.layer_kinds, LayerKind::Moe) != plan.layout.layer_kinds.end();
@@ -74,7 +66,6 @@ std::vector<std::string> make_notes(const Config& config, const RunPlan& plan,
   add_memory(notes, report);
   add_exposed(notes, config, plan);
   if (const auto uneven = uneven_note(config, plan.layout)) notes.push_back(*uneven);
-  add_left_out(notes, report);
   return notes;
 }
 

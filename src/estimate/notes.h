@@ -8,8 +8,8 @@
 
 namespace weft {
 
-// One sentence each: what training cannot run yet, what the numbers leave out, communication that
-// nothing hides, layers that do not divide, memory that does not suffice.
+// One sentence each: what training cannot run yet, communication that nothing hides, layers that do
+// not divide, memory that does not suffice.
 std::vector<std::string> make_notes(const Config& config, const RunPlan& plan,
                                     const RunReport& report);
 

@@ -46,9 +46,9 @@ Schedule search_on(const Config& config, const Costs& costs) {
 }  // namespace
 
 Costs sized_costs(const Config& config, const Costs& read) {
-  return with_sizes(read, config.model, config.parallel,
-                    config.schedule.micro_batch_size.value_or(1),
-                    static_cast<int>(element_bytes(config.train.params_dtype).compute));
+  return with_sizes(
+      read, config.model, config.parallel, config.schedule.micro_batch_size.value_or(1),
+      static_cast<int>(element_bytes(config.train.params_dtype).compute), config.extras);
 }
 
 Costs given_costs(const Config& config) {
@@ -62,9 +62,9 @@ Costs given_costs(const Config& config) {
 
 Costs step_costs(const Config& config) {
   if (!config.train.costs.empty()) return sized_costs(config, read_costs(config.train.costs));
-  return estimate_costs(config.model, config.parallel, Rates(),
-                        config.schedule.micro_batch_size.value_or(1),
-                        static_cast<int>(element_bytes(config.train.params_dtype).compute));
+  return estimate_costs(
+      config.model, config.parallel, Rates(), config.schedule.micro_batch_size.value_or(1),
+      static_cast<int>(element_bytes(config.train.params_dtype).compute), config.extras);
 }
 
 PlanLimits limits_of(const Config& config) {

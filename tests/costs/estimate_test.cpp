@@ -60,6 +60,28 @@ TEST(EstimateCosts, MtpLayersByArithmetic) {
             costs.of_segment({SegmentKind::Head, false}));
 }
 
+// Latent attention of DeepSeek-V2-Lite: 13,762,560 weights (flops_test.cpp). Scores and values take
+// half of 4096 tokens on 16 * (192 + 128) channels; the products put out 16 * 192, 576 and 16 *
+// 256.
+TEST(EstimateCosts, LatentAttentionByArithmetic) {
+  ModelConfig model = small_model();
+  model.hidden_size = 2048;
+  model.num_attention_heads = 16;
+  model.seq_length = 4096;
+  ModelExtras extras;
+  extras.kv_lora_rank = 512;
+  extras.qk_nope_head_dim = 128;
+  extras.qk_rope_head_dim = 64;
+  extras.v_head_dim = 128;
+  const SegmentCost cost = estimate_costs(model, two_by_two(), {}, 1, 4, extras)
+                               .of_segment({SegmentKind::Attention, false});
+  const double products = 2.0 * 4096 * 13'762'560 / 100e6;
+  const double scores = 2.0 * 4096 * 16 * (192 + 128) * 2048 / 100e6;
+  const double moved = 4096.0 * (6 * 2048 + 2 * (16 * 192 + 576 + 16 * 256)) * 4 / 10e6;
+  EXPECT_NEAR(cost.wgrad, products + 0.05, 1e-6);
+  EXPECT_NEAR(cost.forward, products + scores + moved + 0.05, 1e-6);
+}
+
 TEST(EstimateCosts, OneExpertRankCopiesLocally) {
   ParallelConfig parallel = two_by_two();
   const double wire = estimate_costs(small_model(), parallel).of_wire(WireKind::Dispatch);

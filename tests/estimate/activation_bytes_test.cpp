@@ -95,6 +95,22 @@ TEST(ActivationBytes, OfAnMtpLayerByArithmetic) {
   EXPECT_EQ(held(1, "release(1SEND_B0)"), 0);
 }
 
+// Latent attention, 4 tokens: queries and keys of 2 * (2 + 1) each, values of 2 * 3 beside 2 * 2 of
+// keys, latents of 3 and 2 twice, one rotated key: 33 channels. Products put in and out 11, 9, 11,
+// 12 and 14.
+TEST(ActivationBytes, OfLatentAttentionByArithmetic) {
+  Config config = dense_config(1);
+  config.extras.q_lora_rank = 3;
+  config.extras.kv_lora_rank = 2;
+  config.extras.qk_nope_head_dim = 2;
+  config.extras.qk_rope_head_dim = 1;
+  config.extras.v_head_dim = 3;
+  const ActivationTable table = activation_table(model_sizes(config), 4, {4, 4}, 1);
+  const SegmentBytes& attention = table.segments.at({SegmentKind::Attention, false});
+  EXPECT_EQ(attention.forward, 16 + 128 + 33 * 16 + 96 + 32 + 128);
+  EXPECT_EQ(attention.wgrad, -57 * 16);
+}
+
 // Each tensor that comes goes once, whatever the layers, the schedule and the order within cells.
 TEST(ActivationBytes, NothingIsLeftAtTheEnd) {
   for (unsigned seed = 0; seed < 200; ++seed) {

@@ -45,5 +45,39 @@ TEST(Flops, NoopLayersHaveNone) {
   EXPECT_DOUBLE_EQ(count_flops(model_sizes(config), layout_over(config, 1)).products, 672);
 }
 
+FlopsPerToken flops_of(const std::string& model) {
+  const Config config = testing::plan_config({"--model", model, "--num-microbatches", "1"});
+  return count_flops(model_sizes(config), layout_over(config, 1));
+}
+
+// Latent attention of DeepSeek-V2-Lite (arXiv 2405.04434, appendix B): 16 heads, queries of 128 +
+// 64 by one product, a latent of 512, values of 128; 27 layers, one dense, 6 experts and 2 shared
+// ones.
+TEST(Flops, OfDeepSeekV2LiteByArithmetic) {
+  const double attention =
+      2048.0 * 16 * 192 + 2048 * (512 + 64) + 512 * 16 * (128 + 128) + 16 * 128 * 2048;
+  const double dense = 3.0 * 2048 * 10944;
+  const double moe = 2048.0 * 64 + (6 + 2) * 3 * 2048 * 1408;
+  const FlopsPerToken flops = flops_of("deepseek-v2-lite");
+  EXPECT_DOUBLE_EQ(attention, 13'762'560);
+  EXPECT_DOUBLE_EQ(flops.products, 2 * (27 * attention + dense + 26 * moe));
+  EXPECT_DOUBLE_EQ(flops.attention, 27 * 2 * (4097 / 2.0) * 16 * (192 + 128));
+  EXPECT_DOUBLE_EQ(flops.head, 2.0 * 102400 * 2048);
+}
+
+// DeepSeek-V3 (arXiv 2412.19437, section 4.2): 128 heads, queries through a latent of 1536; 61
+// layers, three dense, 8 experts and a shared one; one MTP layer.
+TEST(Flops, OfDeepSeekV3ByArithmetic) {
+  const double attention = 7168.0 * 1536 + 1536 * 128 * 192 + 7168 * (512 + 64) +
+                           512.0 * 128 * (128 + 128) + 128.0 * 128 * 7168;
+  const double dense = 3.0 * 7168 * 18432;
+  const double moe = 7168.0 * 256 + (8 + 1) * 3.0 * 7168 * 2048;
+  const FlopsPerToken flops = flops_of("deepseek-v3");
+  EXPECT_DOUBLE_EQ(attention, 187'105'280);
+  EXPECT_DOUBLE_EQ(flops.products, 2 * (62 * attention + 3 * dense + 59 * moe + 2.0 * 7168 * 7168));
+  EXPECT_DOUBLE_EQ(flops.attention, 62 * 2 * (4097 / 2.0) * 128 * (192 + 128));
+  EXPECT_DOUBLE_EQ(flops.head, 2 * (2.0 * 129280 * 7168));
+}
+
 }  // namespace
 }  // namespace weft
