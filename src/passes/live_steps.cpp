@@ -17,18 +17,6 @@ struct ChunkLeft {
   int backwards() const { return split ? dgrads : dgrads + wgrads; }
 };
 
-const Segment* segment_of(const Step& step) {
-  return std::visit(
-      [](const auto& s) -> const Segment* {
-        if constexpr (requires { s.segment; }) {
-          return &s.segment;
-        } else {
-          return nullptr;
-        }
-      },
-      step);
-}
-
 // Goes through one rank's steps.
 class StepHolding {
  public:

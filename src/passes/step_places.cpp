@@ -11,15 +11,9 @@ namespace {
 constexpr int kNowhere = HandOverPlaces::kNowhere;
 
 std::pair<Stage, MicroBatch> owner_of(const Step& step) {
-  return std::visit(
-      [](const auto& s) {
-        if constexpr (requires { s.segment; }) {
-          return std::pair(s.segment.stage, s.segment.micro_batch);
-        } else {
-          return std::pair(s.wire.stage, s.wire.micro_batch);
-        }
-      },
-      step);
+  if (const Segment* segment = segment_of(step)) return {segment->stage, segment->micro_batch};
+  const Wire& wire = *wire_of(step);
+  return {wire.stage, wire.micro_batch};
 }
 
 OrderKind kind_of(const Step& first, const Step& second) {
@@ -30,18 +24,6 @@ OrderKind kind_of(const Step& first, const Step& second) {
 }
 
 }  // namespace
-
-const Wire* wire_of(const Step& step) {
-  return std::visit(
-      [](const auto& s) -> const Wire* {
-        if constexpr (requires { s.wire; }) {
-          return &s.wire;
-        } else {
-          return nullptr;
-        }
-      },
-      step);
-}
 
 StepPlaces::StepPlaces(const StepPlan& plan, bool forward_only)
     : plan_(plan),

@@ -91,7 +91,4 @@ class StepPlaces {
   std::vector<StrayStep> strays_;
 };
 
-// The wire of a start, wait or release; null for a segment.
-const Wire* wire_of(const Step& step);
-
 }  // namespace weft

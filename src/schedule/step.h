@@ -148,6 +148,10 @@ struct Release {
 
 using Step = std::variant<RunForward, RunDgrad, RunWgrad, StartWire, WaitWire, Release>;
 
+// Each step has one of the two; null: the other one.
+const Segment* segment_of(const Step& step);
+const Wire* wire_of(const Step& step);
+
 // The steps that came from one cell: [first, first + count) of the rank's list. The spans of a rank
 // partition its list.
 struct StepSpan {

@@ -166,18 +166,6 @@ TEST(RandomPlans, ADroppedOrDoubledStepIsRejected) {
   }
 }
 
-const Segment* segment_of(const Step& step) {
-  return std::visit(
-      [](const auto& s) -> const Segment* {
-        if constexpr (requires { s.segment; }) {
-          return &s.segment;
-        } else {
-          return nullptr;
-        }
-      },
-      step);
-}
-
 // A wire's start, wait and release; an input gradient and its weight gradient; a forward and its
 // input gradient: each pair swapped must be found.
 bool depends(const Step& first, const Step& second) {
